@@ -4,8 +4,8 @@ import { exportedKinds, type GraphChoice, indexedMetadata, indexedType, partitio
 import type { GraphSource } from './rules/projection.ts';
 
 /**
- * Edges and nodes first: a graph that is too large then ends the count soon. To count a kind that it has few of, and others of the
- * collection many, the rows of the whole graph may be walked.
+ * Edges and nodes first, so that the count of a graph that is too large ends early. The count of a rare kind may read the rows of the
+ * whole graph if other graphs of the collection have many records of that kind.
  */
 const countedKinds = [
   'edge',
@@ -13,7 +13,7 @@ const countedKinds = [
   ...exportedKinds(true).filter((kind) => kind !== 'edge' && kind !== 'node'),
 ] as const;
 
-/** Counts the records of a graph by the indexes of its collection. `null`: it has more than an export gives. */
+/** Counts the records of a graph with the indexes of its collection. `null`: the graph has more records than an export gives. */
 export async function countGraph(
   reader: RecordReader,
   choice: GraphChoice,
@@ -37,8 +37,8 @@ export async function countGraph(
 }
 
 /**
- * The values of the choice without those that all records have: they restrict nothing, and by a single value an index counts
- * without a look at any record. So it is with a graph in a collection or a partition of its own.
+ * The values of the selection without those that all records have: they restrict nothing, and with a single value an index counts
+ * without reading records. This is the case for a graph in a collection or a partition of its own.
  */
 async function restricting(reader: RecordReader, choice: GraphChoice, max: number): Promise<ProjectedValues> {
   const metadata = indexedMetadata(choice);

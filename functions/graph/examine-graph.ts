@@ -14,8 +14,8 @@ import { nodeIdsOf } from './rules/rebuild.ts';
 export type ExaminedGraph = Awaited<ReturnType<typeof examineGraph>>;
 
 /**
- * Whether a graph can be walked in, and how well the records of another collection lead into it. Each of the two is read as of one
- * moment. Throws as `readGraph` does.
+ * Checks whether a graph can be traversed, and how many records of another collection have seeds in it. Each of the two is read as
+ * of one moment. Throws as `readGraph` does.
  */
 export async function examineGraph(
   parts: RecordParts,

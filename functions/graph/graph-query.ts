@@ -7,7 +7,7 @@ import type { RecordValue } from '../collections/rules/record-key.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import type { GraphKind } from './rules/elements.ts';
 
-/** Which graph of a collection a call is about; what is `null` restricts nothing. */
+/** Selects a graph of a collection; a member that is `null` restricts nothing. */
 export interface GraphChoice {
   readonly graphId?: string | null;
   readonly namespace?: string | null;
@@ -15,7 +15,7 @@ export interface GraphChoice {
   readonly partitionKey?: string | null;
 }
 
-/** The metadata that the records of the chosen graph have. */
+/** The metadata of the records of the selected graph. */
 export function chosenMetadata(choice: GraphChoice): Readonly<Record<string, string>> {
   const { graphId, namespace, tenantId, partitionKey } = choice;
   const wanted = { graphId, namespace, tenantId, graphPartitionKey: partitionKey };
@@ -26,7 +26,7 @@ export function chosenMetadata(choice: GraphChoice): Readonly<Record<string, str
   );
 }
 
-/** What the indexes of these records hold of that. */
+/** The index values of these records. */
 export function indexedMetadata(choice: GraphChoice): ProjectedValues {
   return Object.fromEntries(
     Object.entries(chosenMetadata(choice)).map(([name, value]) => indexed(`/metadata/${name}`, value)),
@@ -37,7 +37,7 @@ export function indexedType(kind: GraphKind): ProjectedValues {
   return Object.fromEntries([indexed('/type', `graph.${kind}`)]);
 }
 
-/** The index of a path, and a value as it holds it. */
+/** The index of a path, and a value in the form of the index. */
 export function indexed(path: string, value: string): readonly [index: string, value: string] {
   return [indexName(readPath(path, '')), indexValue(value) ?? ''];
 }
@@ -48,7 +48,7 @@ export function partitionIn(choice: GraphChoice): string | null {
 
 const exported: readonly GraphKind[] = ['envelope', 'node', 'edge', 'assertion', 'review', 'projection'];
 
-/** The kinds of records that an export has. */
+/** The kinds of records of an export. */
 export function exportedKinds(includeProjections: boolean): readonly GraphKind[] {
   return includeProjections ? exported : exported.filter((kind) => kind !== 'projection');
 }
@@ -69,7 +69,7 @@ export function graphQuery(choice: GraphChoice, kinds: readonly GraphKind[]): Qu
   };
 }
 
-/** Whether a record is of the kind and of the chosen graph. */
+/** Whether a record has the kind and belongs to the selected graph. */
 export function isOfGraph(record: RecordValue, kind: GraphKind, choice: GraphChoice): boolean {
   const partitionKey = partitionIn(choice);
   if (record['type'] !== `graph.${kind}` || (partitionKey !== null && record.partitionKey !== partitionKey))

@@ -29,9 +29,9 @@ export interface GraphImport extends ImportOptions {
   readonly continueOnError: boolean;
 }
 
-/** What the job of an import gets from its run. */
+/** The parts of an import job that depend on its run. */
 export interface GraphImportJob extends Omit<ImportJob, 'text' | 'contentHash'> {
-  /** The same at each call for the run. */
+  /** The same id at each call for the run. */
   readonly request: () => Promise<GraphImport>;
 }
 
@@ -50,8 +50,8 @@ export interface GraphImportResult {
 }
 
 /**
- * Merges a graph into a collection, a chunk in one transaction with its ledger. Another call for the same run goes on where the first
- * one ended. With `replaceExisting` readers see the old collection until the whole graph is loaded.
+ * Merges a graph into a collection, a chunk in one transaction with its ledger. Another call for the same run continues where the
+ * first one ended. With `replaceExisting` readers see the old collection until the whole graph is loaded.
  */
 export async function importGraph(parts: RecordParts, job: GraphImportJob): Promise<GraphImportResult> {
   const request = await job.request();
@@ -81,18 +81,18 @@ async function load(parts: RecordParts, job: GraphImportJob, request: GraphImpor
   const { collection, runId, space } = job;
   const ledger = await readLedger(await parts.store(), space, runId);
   const existing = await readCollection(parts, space, collection);
-  // A run that has begun keeps to what it decided: its own writes have changed what is there now.
+  // A started run keeps its first decision, because its own writes have changed the collection since.
   const replaces =
     ledger === null ? isReplacement(collection, existing, request) : isLoadingApart(ledger.facts);
   const policy = replaces ? null : (existing?.policy ?? null);
   const text = () =>
     snapshotText(policy ?? graphPolicy(collection), request, replaces, parts.world.turns.of(space));
-  // Nobody asks a graph for the hash of a collection, and making it would take a look at every record.
+  // The answer of an import has no content hash, and computing it would read every record.
   const { policyStatus, records } = await importCollection(parts, { ...job, text, contentHash: '' });
   return { policyStatus: policyStatus === 'existing_equivalent' ? statusOf(policy) : policyStatus, records };
 }
 
-/** Throws where the graph may not go into the collection. */
+/** Throws if the graph must not be imported into the collection. */
 function isReplacement(name: string, existing: StoredCollection | null, request: GraphImport): boolean {
   const decision = decidePolicy(existing?.policy ?? null, request);
   if ('status' in decision) return decision.status === 'replaced';
@@ -100,7 +100,7 @@ function isReplacement(name: string, existing: StoredCollection | null, request:
   throw new ServiceError('validation_failed', policyFault(decision.fault, name, existing?.policy ?? null));
 }
 
-/** Whether the records go to a collection that takes the place of the old one at the end. */
+/** Whether the records are loaded into a new collection that replaces the old one at the end. */
 function isLoadingApart(facts: string): boolean {
   const { incarnation = null } = objectOrEmpty(parseJson(facts) as Json);
   return incarnation !== null;

@@ -15,11 +15,11 @@ import type { Ask, EdgePage, GraphAnswer, Side } from './rules/walk.ts';
 const EDGES_A_PAGE = 50;
 const KEYS_A_READ = 100;
 
-/** Answers a walk from the indexes of a collection: its cost follows what the walk visits. */
+/** Answers a walk from the indexes of a collection: the cost grows with the visited elements. */
 export class IndexedGraph {
   readonly #reader: RecordReader;
   readonly #choice: GraphChoice;
-  /** With it, elements are looked for by key and edges read page by page, in the order of their records. */
+  /** With a partition, elements are read by key, and edges page by page in the order of their records. */
   readonly #partitionKey: string | null;
 
   constructor(reader: RecordReader, choice: GraphChoice) {
@@ -41,7 +41,7 @@ export class IndexedGraph {
 
   async #edges(nodeId: string, side: Side, after: string | null): Promise<EdgePage> {
     const path = side === 'outgoing' ? 'sourceId' : 'targetId';
-    // The lists of several partitions have no common order of ids: they are read whole and put into it.
+    // The lists of several partitions have no common order of ids: they are read whole and then sorted.
     if (this.#partitionKey === null)
       return { ask: 'edges', edges: elementsOf(await this.#all('edge', path, nodeId), 'edge'), next: null };
     const edges: GraphEdge[] = [];
@@ -77,12 +77,12 @@ export class IndexedGraph {
     };
     const wanted = [...new Set(ids)];
     if (this.#partitionKey !== null) take(await this.#byKeys(kind, wanted, this.#partitionKey));
-    // A record that was written by hand may have another key than an import gives it.
+    // A record that a caller wrote without an import may have another key.
     for (const id of wanted) {
       if (found.has(id)) continue;
       const records = await this.#all(kind, `${kind}Id`, id);
       take(records);
-      // An edge may name thousands that are not there: each look costs the store a read.
+      // An edge may name thousands of missing elements, and each lookup costs the store a read.
       if (records.length === 0) this.#reader.budget.spend(1, 0);
     }
     return found;
@@ -124,7 +124,7 @@ export class IndexedGraph {
         : equalInPartition(this.#reader, driver, this.#partitionKey, after);
     for await (const data of found) {
       const record = valueOf(data);
-      // An index holds the beginning of a long value.
+      // An index holds only the beginning of a long value.
       const isSame = objectOrEmpty(record['metadata'])[member] === value;
       if (isSame && isOfGraph(record, kind, this.#choice)) yield { record, place: data.listing?.id ?? '' };
     }

@@ -33,7 +33,7 @@ export async function inspectCollectionGraph(
   });
 }
 
-/** The same of a graph that was read. */
+/** Inspects a graph that was read. */
 export async function inspectRead(turns: Turns, read: ReadGraph, request: GraphInspectionRequest) {
   const { collection, records, truncated, continuationToken } = read;
   const steps = inspectGraph(records, {

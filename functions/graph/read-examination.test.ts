@@ -34,7 +34,7 @@ test('a number of anomalies has a default and bounds', () => {
     expect(() => readAnomalyLimit(given)).toThrow(refusal('/anomalyLimit', `from 0 to ${ANOMALIES_MAX}`));
 });
 
-test('an examination names a target only where it has the name of a collection', () => {
+test('an examination names a target only with the name of a collection', () => {
   expect(readExamination({ targetCollection: ' ' })).toEqual({
     maxRecords: GRAPH_RECORDS_MAX,
     anomalyLimit: ANOMALIES_DEFAULT,

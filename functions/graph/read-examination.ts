@@ -20,11 +20,11 @@ export interface GraphExamination extends GraphChoice {
   readonly anomalyLimit?: number | null;
 }
 
-/** An examination whose numbers and names are right. */
+/** A checked examination. */
 export interface ReadExamination {
   readonly maxRecords: number;
   readonly anomalyLimit: number;
-  /** `null`: the request names no collection to start from. */
+  /** `null`: the request names no collection with seeds. */
   readonly target: {
     readonly name: string;
     readonly partitionKeys: readonly string[] | null;

@@ -14,10 +14,10 @@ import { rebuildEnvelope } from './rules/rebuild.ts';
 
 export interface ReadGraph {
   readonly collection: StoredCollection;
-  /** By type and id. */
+  /** Sorted by type and id. */
   readonly records: readonly RecordValue[];
   readonly maxRecords: number;
-  /** Whether the graph has more records than these. */
+  /** Whether the graph has further records. */
   readonly truncated: boolean;
   readonly continuationToken: string | null;
 }
@@ -53,7 +53,7 @@ export async function readGraph(
   return { collection, records, maxRecords, truncated, continuationToken: tokenOf(page) };
 }
 
-/** The refusal of a call that wants the whole graph and got a part. */
+/** The refusal of a call that needs the whole graph but read a part. */
 export function graphTooLarge(maxRecords: number, instead: string) {
   const detail = `the graph has more than ${maxRecords} records, or more than an answer can carry: ${instead}`;
   return invalidMember('/maxRecords', detail, 'limit_exceeded');
@@ -64,7 +64,7 @@ export interface ExportedGraph extends Omit<ReadGraph, 'records'> {
   readonly recordCount: number;
 }
 
-/** The graph that the records hold. Throws as `readGraph` does, and where it is cut and the caller does not want a part. */
+/** The graph of the records. Throws as `readGraph` does, and if the graph is truncated and the caller does not accept a part. */
 export async function exportGraph(
   parts: RecordParts,
   space: string,

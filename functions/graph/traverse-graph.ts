@@ -19,7 +19,7 @@ import { inRecordOrder, rebuildEnvelope } from './rules/rebuild.ts';
 import { type Traversed, traverse } from './rules/traverse.ts';
 import type { GraphWalk } from './rules/walk.ts';
 
-/** A walk asks twice for each node; above that, reading the whole graph takes fewer reads. */
+/** A walk reads twice for each node; above this number, reading the whole graph needs fewer reads. */
 const INDEXED_NODES_MAX = 500;
 const ADVICE = 'Ask for fewer nodes or edges, or name a partitionKey.';
 
@@ -34,15 +34,15 @@ export interface TraversedGraph {
   readonly traversed: Traversed;
   readonly source: GraphSource;
   readonly maxRecords: number;
-  /** Which way the walk went. */
+  /** The source that the walk read. */
   readonly scan: 'indexes' | 'export';
   readonly continuationToken: string | null;
 }
 
 /**
- * Walks a graph of a collection as of one moment: by its indexes where it has them, the whole graph is within `maxRecords` and the
- * walk within the reads of a call, else over an export. Both ways give the same walk. Throws the refusal of its cost, of an absent collection, and of a graph that is cut
- * where the caller does not want a part.
+ * Walks a graph of a collection as of one moment: by its indexes if it has them, the whole graph is within `maxRecords` and the
+ * walk is within the reads of a call; otherwise over an export. Both ways give the same walk. Throws the refusal of its cost, of an
+ * absent collection, and of a truncated graph if the caller does not accept a part.
  */
 export async function traverseGraph(
   parts: RecordParts,
@@ -62,7 +62,7 @@ export async function traverseGraph(
 type Traversal = GraphTraversal & { readonly maxRecords: number };
 
 /**
- * Over the whole graph, or the part of it that an export gives.
+ * Walks the whole graph, or the part that an export gives.
  * @testonly
  */
 export async function traverseExport(
@@ -90,7 +90,7 @@ export async function traverseExport(
 }
 
 /**
- * `null` where the collection lacks the indexes, an export of the graph would be cut, or the walk reads more than a call may.
+ * `null` if the collection lacks the indexes, an export of the graph would be truncated, or the walk exceeds the reads of a call.
  * @testonly
  */
 export async function traverseIndexes(
@@ -115,7 +115,7 @@ export async function traverseIndexes(
           const budget = new ReadBudget(readsMax, ADVICE, lane);
           return { moment, incarnation, budget, turns, bytes, pageMax };
         };
-        // Counting leaves the walk what it may read, and ends where the graph is too large for an export.
+        // The count has a budget of its own beside the walk, and ends if the graph is too large for an export.
         const counter = readerWithin(parts.limits.readsPerCallMax);
         const source = await withinBudget(countGraph(counter, request, request.maxRecords));
         if (source === null) return null;

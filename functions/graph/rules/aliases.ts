@@ -24,7 +24,7 @@ const graphMembers = {
 
 export type GraphModel = keyof typeof graphMembers;
 
-/** With the names of the contract. A member that is there under both names keeps the contract's value. */
+/** Renames members to the names of the contract. If a member has both names, the value under the contract's name is kept. */
 export function withContractNames(given: JsonObject, model: GraphModel): JsonObject {
   const names = namesOf[model];
   const entries = Object.entries(given).flatMap(([name, value]): [string, Json][] => {

@@ -9,15 +9,15 @@ export interface SeedCoverage {
   readonly uniqueSeedValueCount: number;
   readonly resolvedSeedNodeCount: number;
   readonly unresolvedSeedNodeCount: number;
-  /** Records with a seed, of all. */
+  /** Share of the records that have a seed. */
   readonly seedCoverage: number;
-  /** Different seeds that are nodes, of all different seeds. */
+  /** Share of the different seeds that are nodes. */
   readonly resolvedSeedCoverage: number;
   readonly resolvedSeedNodeIds: readonly string[];
   readonly unresolvedSeedNodeIds: readonly string[];
 }
 
-/** How well the records of a collection lead into a graph. One record a step. */
+/** The coverage of a graph by the seeds in the records of a collection. One record a step. */
 export function* coverSeeds(
   records: readonly RecordValue[],
   pointers: readonly string[],
@@ -60,12 +60,12 @@ export type DoctorStatus =
   | 'ready';
 
 export interface Examined {
-  /** Whether the graph was read in part, where the caller does not allow that. */
+  /** Whether the graph was read in part and the caller does not accept that. */
   readonly graphTruncated: boolean;
   readonly graphReady: boolean;
   readonly nodeCount: number;
   readonly edgeCount: number;
-  /** `null`: the caller named no collection to start from. */
+  /** `null`: the request names no collection with seeds. */
   readonly coverage: SeedCoverage | null;
   readonly targetTruncated: boolean;
 }
@@ -81,7 +81,7 @@ const advice: Readonly<Record<DoctorStatus, readonly string[]>> = {
   ready: [],
 };
 
-/** What keeps a graph from being walked in; the first that applies. */
+/** The first reason that applies why a graph cannot be traversed. */
 export function diagnose(examined: Examined) {
   const status = statusOf(examined);
   const isReady = status === 'ready';

@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 
-/** Where an element is said, as a caller gave it; further members are kept. */
+/** A source of an element, as the caller gave it; further members are kept. */
 export interface GraphSpan {
   readonly sourceRef?: string | null;
   readonly charStart?: number | null;
@@ -42,7 +42,7 @@ export interface GraphAssertion extends GraphElement {
   readonly actor: string;
 }
 
-/** What a reviewer says of an assertion, a node or an edge. */
+/** The verdict of a reviewer on an assertion, a node or an edge. */
 export interface GraphReview extends GraphElement {
   readonly subjectId: string;
   readonly subjectKind: string;
@@ -50,7 +50,7 @@ export interface GraphReview extends GraphElement {
   readonly reviewer: string;
 }
 
-/** A part of a graph that somebody kept. */
+/** A part of a graph that a caller stored under a name. */
 export interface GraphProjection extends GraphElement {
   readonly startNodeIds?: readonly string[] | null;
 }
@@ -82,12 +82,12 @@ export interface GraphEnvelope extends GraphLists {
 
 export type GraphKind = 'envelope' | 'node' | 'edge' | 'assertion' | 'review' | 'projection';
 
-/** Whether a source says the element. */
+/** Whether the element has a source. */
 export function isGrounded({ sourceSpans }: Pick<GroundedElement, 'sourceSpans'>): boolean {
   return (sourceSpans ?? []).length > 0;
 }
 
-/** Spans that are objects; others say nothing. */
+/** Only spans that are objects count. */
 export function spansOf({
   sourceSpans,
 }: {

@@ -1,7 +1,7 @@
 import { type GraphEdge, type GraphNode, isGrounded } from './elements.ts';
 import type { TraversalProfile } from './profile.ts';
 
-/** Why a traversal leaves out an edge and the node behind it, or a start. */
+/** Why a traversal omits an edge and the node behind it, or a start. */
 export type FilteredBy =
   | 'nodeType'
   | 'predicate'
@@ -12,30 +12,30 @@ export type FilteredBy =
   | 'nodeLimit'
   | 'edgeLimit';
 
-/** What is said of an edge: the statuses of the assertions and reviews that are linked to it. */
+/** The statuses of the assertions and reviews that are linked to an edge. */
 export interface EdgeStatuses {
   readonly assertions: readonly string[];
   readonly reviews: readonly string[];
 }
 
-/** Whether the profile asks for statuses: only then they are read. */
+/** Whether the profile filters by statuses: only then they are read. */
 export function asksForStatuses({ assertionStatuses, reviewStatuses }: TraversalProfile): boolean {
   return assertionStatuses.length > 0 || reviewStatuses.length > 0;
 }
 
-/** What keeps an edge out, by the edge alone. */
+/** The filter that excludes an edge, by the edge alone. */
 export function edgeFault(edge: GraphEdge, profile: TraversalProfile): FilteredBy | null {
   if (!allows(profile.predicates, edge.predicate)) return 'predicate';
   return elementFault(edge, profile);
 }
 
-/** What keeps an edge out, by what is said of it. */
+/** The filter that excludes an edge, by its statuses. */
 export function statusFault(statuses: EdgeStatuses, profile: TraversalProfile): FilteredBy | null {
   if (!allowsAny(profile.assertionStatuses, statuses.assertions)) return 'assertionStatus';
   return allowsAny(profile.reviewStatuses, statuses.reviews) ? null : 'reviewStatus';
 }
 
-/** What keeps a node out: one that an edge leads to, or a start. */
+/** The filter that excludes a node: the end of an edge, or a start. */
 export function nodeFault(node: GraphNode, profile: TraversalProfile): FilteredBy | null {
   return allows(profile.nodeTypes, node.type) ? elementFault(node, profile) : 'nodeType';
 }

@@ -5,7 +5,7 @@ import { ListedGraph } from './graph-lists.ts';
 const COUNT = 300;
 const many = <Item>(make: (at: number) => Item) => Array.from({ length: COUNT }, (_, at) => make(at));
 
-/** The graph of one edge, and how often its ids, assertions and reviews are looked at to tell what is said of it. */
+/** The graph of one edge, and how often its ids, assertions and reviews are read to collect its statuses. */
 function looksAt(assertionIds: readonly string[], assertionCount: number) {
   const looks = { ids: 0, assertions: 0, reviews: 0 };
   const counted = <Item extends object>(
@@ -56,7 +56,7 @@ test.each<[what: string, ids: readonly string[], assertions: number]>([
     [...many((at) => `no ${at}`), ...many((at) => `a${at}`)],
     COUNT,
   ],
-])('what is said of an edge is read once where it names %s', (_, ids, assertions) => {
+])('the statuses of an edge are read once if it names %s', (_, ids, assertions) => {
   const { looks, answer } = looksAt(ids, assertions);
   const said = { assertions: assertions === 1 ? ['s0'] : ['s0', 's1'], reviews: ['ok'] };
   expect(answer).toEqual({ ask: 'statuses', statuses: said });

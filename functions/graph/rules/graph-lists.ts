@@ -2,7 +2,7 @@ import type { GraphAssertion, GraphEdge, GraphLists, GraphNode, GraphReview } fr
 import type { EdgeStatuses } from './filters.ts';
 import type { Ask, GraphAnswer, GraphWalk } from './walk.ts';
 
-/** What is said of an edge, from the assertions and reviews that may be linked to it. */
+/** The statuses of an edge, from the assertions and reviews that may be linked to it. */
 export function statusesOf(
   edge: GraphEdge,
   assertions: Iterable<GraphAssertion>,
@@ -24,7 +24,7 @@ export function statusesOf(
   };
 }
 
-/** A whole graph at hand, which answers a walk. Of several elements with one id the first counts. */
+/** A whole graph in memory, which answers a walk. Of several elements with one id, the first counts. */
 export class ListedGraph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #outgoing = new Map<string, GraphEdge[]>();
@@ -86,7 +86,7 @@ function addTo<Item>(map: Map<string, Item[]>, name: string, item: Item): void {
   else items.push(item);
 }
 
-/** Runs a walk over a graph at hand, one answer a step, so that a caller can let others work in between. */
+/** Runs a walk over a graph in memory, one answer a step, so that the caller can let other work run in between. */
 export function* walkLists<Result>(walk: GraphWalk<Result>, graph: ListedGraph): Generator<void, Result> {
   let step = walk.next();
   while (step.done !== true) {

@@ -25,12 +25,12 @@ const indexed = [
   ].map((name) => `/metadata/${name}`),
 ];
 
-/** The policy of a collection that is made for a graph: no vectors, and an index for all that a traversal asks for. */
+/** The policy of a collection that an import creates: no vectors, and an index for each query of a traversal. */
 export function graphPolicy(name: string): CollectionPolicy {
   return { name, partitionKeyPath: '/partitionKey', vectorPolicies: [], indexedMetadata: indexed };
 }
 
-/** What a policy lacks of that. Every collection has an index of `/type`. */
+/** The indexes of that policy that another policy lacks. Every collection has an index of `/type`. */
 export function missingIndexes({
   indexedMetadata,
 }: Pick<CollectionPolicy, 'indexedMetadata'>): readonly string[] {
@@ -52,7 +52,7 @@ export type PolicyStatus =
 export type PolicyFault = 'collection_missing' | 'non_graph_policy';
 export type PolicyDecision = { readonly status: PolicyStatus } | { readonly fault: PolicyFault };
 
-/** What an import does about its collection; `null`: there is none. */
+/** The action of an import on its collection; `null`: the collection does not exist. */
 export function decidePolicy(existing: CollectionPolicy | null, options: ImportOptions): PolicyDecision {
   if (existing === null)
     return options.createCollectionIfMissing ? { status: 'created' } : { fault: 'collection_missing' };

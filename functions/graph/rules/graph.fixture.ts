@@ -4,7 +4,7 @@ import type { Json } from '../../kernel/canonical-json.ts';
 import type { GraphEnvelope } from './elements.ts';
 import { inspectEnvelope } from './read-envelope.ts';
 
-/** Lists of elements as a caller gives them; those of ids are made from numbers. */
+/** Lists of elements in the form of a request; ids are made from numbers. */
 export function envelopeOf(given: object): GraphEnvelope {
   const { envelope, faults } = finish(
     inspectEnvelope(JSON.parse(JSON.stringify(given)) as Record<string, Json>),

@@ -5,7 +5,7 @@ type GroundingOf<Name extends string> = Readonly<
   Record<`${Name}GroundedCount` | `${Name}UngroundedCount` | `${Name}Coverage`, number>
 >;
 
-/** How many of a list a source says. */
+/** The number of elements of a list that have a source. */
 export class Grounding {
   readonly #grounded: number;
   readonly #total: number;
@@ -16,7 +16,7 @@ export class Grounding {
     this.#total = all.length;
   }
 
-  /** The members of the answer, which begin with the name of the list. A list of nothing is covered. */
+  /** The members of the answer, which start with the name of the list. An empty list is covered. */
   answer<Name extends string>(name: Name): GroundingOf<Name> {
     const facts = {
       [`${name}GroundedCount`]: this.#grounded,

@@ -34,7 +34,7 @@ const odd = {
 };
 
 describe('an inspection', () => {
-  test('counts what is in the graph', () => {
+  test('counts the elements of the graph', () => {
     const found = inspected(recordsOf(odd));
     expect(found).toMatchObject({
       recordCount: 7,
@@ -49,7 +49,7 @@ describe('an inspection', () => {
     expect(found.sourceGrounding).toMatchObject({ nodeCoverage: 1, edgeCoverage: 0, edgeUngroundedCount: 1 });
   });
 
-  test('names what is odd, in the order of its kinds', () => {
+  test('lists anomalies in the order of their kinds', () => {
     const { anomalies, ...found } = inspected(recordsOf(odd));
     expect(anomalies.map(({ kind, id }) => [kind, id])).toEqual([
       ['danglingEdge', 'e'],
@@ -73,13 +73,13 @@ describe('an inspection', () => {
     });
   });
 
-  test('finds elements that are there twice, as in two partitions', () => {
+  test('finds duplicate elements, such as in two partitions', () => {
     const one = recordsOf({ nodes: [{ id: 'n', type: 'x' }] });
     const found = inspected([...one, ...one.map((record) => ({ ...record, partitionKey: 'other' }))]);
     expect(found).toMatchObject({ duplicateNodeIdCount: 1, traversalReady: false });
   });
 
-  test('counts anomalies that it does not name', () => {
+  test('counts also anomalies that it does not list', () => {
     const some = inspected(recordsOf(odd), { anomalyLimit: 2 });
     expect([some.anomalyCount, some.returnedAnomalyCount, some.anomalies.length]).toEqual([5, 2, 2]);
     expect(inspected(recordsOf(odd), { includeAnomalies: false }).anomalies).toEqual([]);
@@ -125,7 +125,7 @@ describe('seeds', () => {
     ]);
   });
 
-  test('beyond the most are counted', () => {
+  test('beyond the maximum are counted', () => {
     const found = findSeeds(['a', 'b', 'c', 'b'], [], SEED_POINTERS, 1);
     expect([found.nodeIds, found.droppedCount]).toEqual([['a'], 2]);
     expect(found.diagnostics[1]).toMatchObject({ skippedReason: 'maxSeedNodes', accepted: false });
@@ -141,7 +141,7 @@ describe('seeds', () => {
     expect([many.diagnostics.length, many.omittedDiagnosticCount]).toEqual([200, 50]);
   });
 
-  test('are looked for at pointers of the request', () => {
+  test('are read at the pointers of the request', () => {
     expect(readSeedPointers(null)).toBe(SEED_POINTERS);
     expect(readSeedPointers(['/a', '/a'])).toEqual(['/a']);
     expect(refusalOf(() => readSeedPointers(['a']))).toMatchObject({
@@ -168,7 +168,7 @@ test.each<[status: string, examined: Partial<Examined>]>([
   ['seed_node_not_found', { coverage: { seedValueCount: 2, resolvedSeedNodeCount: 0 } as never }],
   ['traversal_empty', { edgeCount: 0 }],
   ['ready', {}],
-])('a doctor says %s', (status, given) => {
+])('the status of a doctor is %s', (status, given) => {
   const healthy = { graphTruncated: false, graphReady: true, nodeCount: 2, edgeCount: 1, coverage: null };
   const diagnosis = diagnose({ ...healthy, targetTruncated: false, ...given });
   expect(diagnosis).toMatchObject({ status, ready: status === 'ready' });
@@ -178,7 +178,7 @@ test.each<[status: string, examined: Partial<Examined>]>([
   expect(cut.recommendedActions).toHaveLength(diagnosis.recommendedActions.length + 1);
 });
 
-test('provider shapes are in their order, and found in their spelling alone', () => {
+test('provider shapes have a fixed order, and are found by their exact id only', () => {
   expect(providerShapes.map(({ id, kind }) => [id, kind])).toEqual([
     ['local-sqlite', 'local_sqlite'],
     ['svc-collection', 'svc_collection'],

@@ -25,10 +25,10 @@ interface GraphAnomaly {
 
 export interface InspectionOptions {
   readonly includeAnomalies: boolean;
-  /** Anomalies that are named; all are counted. */
+  /** Anomalies that the answer lists; it counts all. */
   readonly anomalyLimit: number;
   readonly allowPartialGraph: boolean;
-  /** Whether the records are a part of the graph. */
+  /** Whether the records are only a part of the graph. */
   readonly truncated: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Elements {
   readonly projection: GraphProjection[];
 }
 
-/** Whether a walk in the graph finds what it should: nothing dangles, nothing is there twice, and nothing was left out. */
+/** Whether a traversal gives full results: no dangling edges, no duplicate ids, no omitted records. */
 const blocking: ReadonlySet<AnomalyKind> = new Set([
   'danglingEdge',
   'orphanAssertion',
@@ -51,7 +51,7 @@ const blocking: ReadonlySet<AnomalyKind> = new Set([
   ...kinds.map((kind) => duplicateOf(kind)),
 ]);
 
-/** Counts over the records of a graph and what is odd about them, one record or element a step. */
+/** Counts the records of a graph and finds anomalies, one record or element a step. */
 export function* inspectGraph(records: readonly RecordValue[], options: InspectionOptions) {
   const elements: Elements = { node: [], edge: [], assertion: [], review: [], projection: [] };
   for (const record of records) {
@@ -118,7 +118,7 @@ function duplicateOf(kind: ElementKind): AnomalyKind {
   return `duplicate${kind[0]?.toUpperCase()}${kind.slice(1)}Id` as AnomalyKind;
 }
 
-/** Finds them in the order of kinds, and of records within a kind. */
+/** Finds anomalies in the order of kinds, and of records within a kind. */
 function* findAnomalies(elements: Elements, anomalies: Anomalies): Generator<void, void> {
   const ids = {
     node: new Set(),
@@ -137,7 +137,7 @@ function* findAnomalies(elements: Elements, anomalies: Anomalies): Generator<voi
   }
   const has = (kind: string, id: string): boolean => {
     if (Object.hasOwn(ids, kind)) return ids[kind as ElementKind].has(id);
-    // A kind of subject that the graph does not know may be about any element.
+    // A subject of an unknown kind may be any element.
     return kinds.some((each) => ids[each].has(id));
   };
   yield* findDangling(elements, has, anomalies);

@@ -1,14 +1,14 @@
 import type { PathStep, Traversed } from './traverse.ts';
 
-/** Steps of all ways of one answer: the ways of a long chain grow with its square. */
+/** The most steps of all paths of one answer: the paths of a long chain grow with its square. */
 const STEPS_MAX = 50_000;
-/** Characters of these steps: ids may be long. */
+/** The most characters of these steps: ids may be long. */
 const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export interface Paths {
-  /** The way to each node, from its start; empty for a start. */
+  /** The path to each node, from its start; empty for a start. */
   readonly paths: Readonly<Record<string, readonly PathStep[]>>;
-  /** Whether ways were left out, because all together would be too long. */
+  /** Whether paths were omitted, because all together would be too long. */
   readonly truncated: boolean;
 }
 

@@ -8,7 +8,7 @@ import { type EnvelopeRequest, inspectEnvelope, recordCountOf } from './read-env
 import { partitionOf } from './read-scope.ts';
 import { graphRecords, inIdOrder } from './record-map.ts';
 
-/** What an import would do, without doing it, in steps. Its answer is this with the collection and the time. */
+/** Computes the effects of an import without writing, in steps. The answer adds the collection and the time. */
 export function* preflightImport(
   given: EnvelopeRequest,
   options: ImportOptions,
@@ -61,7 +61,7 @@ export function* preflightImport(
 const LARGE_MAX = 100;
 const ID_SHOWN = 200;
 
-/** Elements whose records would be refused: a record holds its element with words for searches, its sources and the scope. */
+/** Elements whose records would be too large: a record has its element, words for searches, its sources and the scope. */
 function* largeRecords(envelope: GraphEnvelope): Generator<void, readonly string[]> {
   const found: string[] = [];
   for (const record of graphRecords(inIdOrder(envelope))) {
@@ -74,7 +74,7 @@ function* largeRecords(envelope: GraphEnvelope): Generator<void, readonly string
   return found;
 }
 
-/** Why an import may not go into the collection. */
+/** Why an import must not write into the collection. */
 export function policyFault(
   fault: PolicyFault,
   collection: string,

@@ -7,17 +7,17 @@ import { withContractNames } from './aliases.ts';
 
 type Direction = 'outgoing' | 'incoming' | 'both';
 
-/** How a traversal walks, with all defaults. Empty lists restrict nothing. */
+/** The rules of a traversal, with all defaults. Empty lists restrict nothing. */
 export interface TraversalProfile {
   readonly id: string;
   readonly direction: Direction;
-  /** Edges between a node and the nearest start. */
+  /** The most edges between a node and the nearest start. */
   readonly maxDepth: number;
   readonly predicates: readonly string[];
   readonly nodeTypes: readonly string[];
-  /** Nodes of the answer. */
+  /** The most nodes of the answer. */
   readonly limit: number;
-  /** Edges of the answer. */
+  /** The most edges of the answer. */
   readonly edgeLimit: number;
   readonly includeStart: boolean;
   readonly reviewStatuses: readonly string[];
@@ -49,7 +49,7 @@ export function readProfile(given: JsonObject, pointer = '/profile'): TraversalP
   };
 }
 
-/** The members may have had other names, so no schema has looked at their types. */
+/** The members may have other names, so no schema has checked their types. */
 class ProfileReader {
   readonly #profile: JsonObject;
   readonly #pointer: string;
@@ -102,7 +102,7 @@ class ProfileReader {
   }
 }
 
-/** The start nodes of a request, each once. Throws `validation_failed` where there is none. */
+/** The start nodes of a request, each once. Throws `validation_failed` if it has none. */
 export function readStarts(given: readonly string[], pointer = '/startNodeIds'): readonly string[] {
   const starts = [...new Set(given.filter((id) => id.trim() !== ''))];
   if (starts.length === 0) throw invalidMember(pointer, 'must name a node');

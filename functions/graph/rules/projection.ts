@@ -6,7 +6,7 @@ import type { Traversed } from './traverse.ts';
 
 const ID_DIGITS = 32;
 
-/** What a traversal says of the graph that it walked in. */
+/** The facts about the graph in the answer of a traversal. */
 export interface GraphSource {
   readonly sourceRecordCount: number;
   readonly sourceTruncated: boolean;
@@ -14,7 +14,7 @@ export interface GraphSource {
   readonly availableEdgeCount: number;
 }
 
-/** The answer of a traversal. Its id names what was found: the same walk has the same id. */
+/** The answer of a traversal. Its id is a hash of the result, so the same walk has the same id. */
 export function projectionOf(
   graphId: string,
   profile: TraversalProfile,
@@ -45,7 +45,7 @@ export function projectionOf(
   };
 }
 
-/** Canonical JSON, save that ids may hold lone surrogates, as those of records that were written by hand may: they stand escaped. */
+/** Canonical JSON, except that lone surrogates are escaped: ids of records without an import may contain them. */
 function namedText(
   graphId: string,
   profile: TraversalProfile,

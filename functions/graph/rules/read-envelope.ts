@@ -17,21 +17,21 @@ import { GRAPH_RECORDS_MAX, GRAPH_SCHEMA } from './limits.ts';
 import { partitionOf, readScope } from './read-scope.ts';
 import { faultsOf } from './sound-element.ts';
 
-/** An envelope as its schema has accepted it: members of elements are not checked, since they may have other names. */
+/** An envelope that its schema has accepted. The schema does not check members of elements, because they may have other names. */
 export type EnvelopeRequest = JsonObject;
 
 export interface ReadEnvelope {
-  /** With the names and defaults of the contract, and further members as given. */
+  /** The graph with the names and defaults of the contract; further members are kept. */
   readonly envelope: GraphEnvelope;
   readonly faults: readonly ProblemDetail[];
 }
 
-/** Faults that an answer names; a caller mends a file by its first ones. */
+/** Faults that an answer lists; a caller can correct a file from the first ones. */
 const FAULTS_MAX = 100;
 const ID_LENGTH_MAX = limits.graphIdLengthMax;
 
 /**
- * Reads an envelope and all that is wrong with it, one element a step. Edges to nodes that it lacks are no fault: an import merges.
+ * Reads an envelope and collects its faults, one element a step. Edges to missing nodes are no fault, because an import merges.
  */
 export function* inspectEnvelope(given: EnvelopeRequest, pointer = ''): Generator<void, ReadEnvelope> {
   const faults = new Faults(pointer);
@@ -55,10 +55,10 @@ export function* inspectEnvelope(given: EnvelopeRequest, pointer = ''): Generato
   return { envelope, faults: faults.found };
 }
 
-/** A problem lists so many; the preflight tells all. */
+/** Faults that a problem document lists; the preflight lists all. */
 const LISTED_FAULTS_MAX = 20;
 
-/** The same in steps. Throws `validation_failed` with the first faults below `pointer`. */
+/** Reads it in steps. Throws `validation_failed` with the first faults below `pointer`. */
 export function* readEnvelope(given: EnvelopeRequest, pointer = ''): Generator<void, GraphEnvelope> {
   const { envelope, faults } = yield* inspectEnvelope(given, pointer);
   const [first] = faults;
@@ -127,7 +127,7 @@ class Faults {
     }
   }
 
-  /** The elements of a list whose required members are texts, with ids that are there once. One a step. */
+  /** The elements of a list with text in all required members and a unique id. One element a step. */
   *elements<Element>(
     envelope: EnvelopeRequest,
     list: string,
@@ -172,7 +172,7 @@ function withElementNames(given: JsonObject, model: GraphModel): JsonObject {
   return { ...element, ...Object.fromEntries(held) };
 }
 
-/** Members that hold models whose members may have other names. */
+/** Members whose own members may have other names. */
 function heldBy(model: GraphModel): Readonly<Record<string, GraphModel>> {
   if (model === 'projection') return { profile: 'profile', nodes: 'node', edges: 'edge' };
   return model === 'node' || model === 'edge' || model === 'assertion' ? { sourceSpans: 'span' } : {};

@@ -16,7 +16,7 @@ import { GRAPH_SCHEMA } from './limits.ts';
 import { readScope } from './read-scope.ts';
 import { isSound, type SoundModel } from './sound-element.ts';
 
-/** The element that a record holds; `null` where it holds none, as one that was written by hand. */
+/** The element of a record; `null` if it has none, for example a record that a caller wrote without an import. */
 export function elementIn<Element>({ content }: RecordValue, kind: string): Element | null {
   if (typeof content !== 'object' || content === null || !Object.hasOwn(content, kind)) return null;
   const element = (content as JsonObject)[kind] ?? null;
@@ -33,7 +33,7 @@ export function inRecordOrder(records: readonly RecordValue[]): readonly RecordV
   return keyed.map(({ record }) => record);
 }
 
-/** The graph that records hold, in their order, one record a step. The first envelope among them names it, else the metadata of the first record. */
+/** The graph of records in their order, one record a step. Its name is that of the first envelope, else of the first record's metadata. */
 export function* rebuildEnvelope(records: readonly RecordValue[]): Generator<void, GraphEnvelope> {
   const own = records.find(({ type }) => type === 'graph.envelope');
   const content = objectOrEmpty(own?.['content']);
@@ -62,7 +62,7 @@ function* elementsAmong<Element>(records: readonly RecordValue[], kind: string):
   return found;
 }
 
-/** What names the graph of the records. */
+/** The scope of the graph of the records. */
 export function scopeIn(records: readonly RecordValue[]): GraphScope {
   const own = records.find(({ type }) => type === 'graph.envelope');
   if (own === undefined) return scopeInMetadata(records[0]);

@@ -6,7 +6,7 @@ import { partitionOf } from './read-scope.ts';
 /** Characters of a subject id in the id of its record; ids of records have at most 1,023 bytes. */
 const CODED_LENGTH_MAX = 900;
 
-/** The id of the record that holds an element, in ASCII that stands in a path. */
+/** The id of the record of an element, in ASCII that is safe in a path. */
 export function graphRecordId(kind: GraphKind, subjectId: string): string {
   return `g:${kind}:${coded(subjectId)}`;
 }
@@ -17,7 +17,7 @@ function coded(subjectId: string): string {
   return text.length <= CODED_LENGTH_MAX ? text : `sha256-${hash('sha256', subjectId, 'hex')}`;
 }
 
-/** What names the record of the envelope itself. A list in JSON tells scopes apart whose members hold the separator, and holds none. */
+/** The name of the envelope's own record. A JSON list keeps scopes apart whose members contain the separator. */
 export function envelopeSubject(scope: GraphScope): string {
   const { graphId, namespace, collection, tenantId } = scope;
   const parts = [graphId, namespace, collection, tenantId, partitionOf(scope)];

@@ -4,7 +4,7 @@ import { type GraphEnvelope, type GraphKind, type GraphScope, type GraphSpan, sp
 import { partitionOf } from './read-scope.ts';
 import { envelopeSubject, graphRecordId } from './record-ids.ts';
 
-/** A record of a graph as an upsert takes it. */
+/** A record of a graph in the form of an upsert. */
 export interface GraphRecord {
   readonly id: string;
   readonly partitionKey: string;
@@ -21,14 +21,14 @@ type Members = Readonly<Record<string, Json>>;
 interface Mapped {
   readonly kind: GraphKind;
   readonly subjectId: string;
-  /** Hold against the common metadata. */
+  /** Override the common metadata. */
   readonly metadata: Members;
   readonly content: Members;
   readonly text: readonly (Json | undefined)[];
   readonly spans: readonly GraphSpan[];
 }
 
-/** The same graph with each list in the order of its ids, so that equal graphs are written alike. */
+/** The same graph with each list in the order of its ids, so that equal graphs give equal records. */
 export function inIdOrder(envelope: GraphEnvelope): GraphEnvelope {
   return {
     ...envelope,

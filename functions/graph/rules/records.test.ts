@@ -23,7 +23,7 @@ const preflightImport = (...given: Parameters<typeof preflight.preflightImport>)
   finish(preflight.preflightImport(...given));
 
 const recordsOf = (given: object) => [...graphRecords(envelopeOf(given))];
-/** As a collection gives them back. */
+/** The records in the form that a collection returns. */
 const stored = (given: object) => JSON.parse(JSON.stringify(recordsOf(given))) as RecordValue[];
 const asJson = (value: unknown) => JSON.parse(JSON.stringify(value)) as JsonObject;
 
@@ -156,14 +156,14 @@ describe('the records of a graph', () => {
     });
   });
 
-  test('that were written by hand and hold no element are passed over', () => {
+  test('without an element are skipped', () => {
     const odd = [{ id: 'x', partitionKey: 'p', type: 'graph.node', content: { node: { id: 7 } } }];
     expect(rebuildEnvelope(odd as unknown as RecordValue[]).nodes).toEqual([]);
     expect(rebuildEnvelope([])).toMatchObject({ schema: 'roman.graph.v1', nodes: [] });
   });
 });
 
-test('two scopes have two envelopes, also where a member holds the separator', () => {
+test('two scopes have two envelopes, also if a member contains the separator', () => {
   const member = fc.string({ unit: fc.constantFrom('a', '|', '\\', '"', ','), maxLength: 3 });
   const scope = fc.record({
     graphId: member,
@@ -229,20 +229,20 @@ describe('an envelope is refused', () => {
     expect(refusalOf(() => readEnvelope(given)).code).toBe('validation_failed');
   });
 
-  test('with 10,001 entities, and not with as many as make 10,000 records', () => {
+  test('with 10,001 entities, but not with entities for exactly 10,000 records', () => {
     const nodes = Array.from({ length: 10_000 }, (_, at) => ({ id: `n${at}`, type: 't' }));
     expect(inspectEnvelope({ nodes: nodes.slice(1) }).faults).toEqual([]);
     expect(inspectEnvelope({ nodes }).faults).toMatchObject([{ pointer: '' }]);
   });
 
-  test('and names at most a hundred faults', () => {
+  test('and lists at most a hundred faults', () => {
     expect(inspectEnvelope({ nodes: Array.from({ length: 500 }, () => 1) }).faults).toHaveLength(100);
   });
 });
 
 const options = { createCollectionIfMissing: true, replaceExisting: false, allowNonGraphPolicy: false };
 
-test('an import goes into a collection of graphs, or one that the caller says', () => {
+test('an import accepts a collection of graphs, or another one that the caller allows', () => {
   const other = readPolicy({ name: 'c' });
   expect(missingIndexes(graphPolicy('c'))).toEqual([]);
   expect(graphPolicy('c').indexedMetadata).toHaveLength(20);
@@ -258,7 +258,7 @@ test('an import goes into a collection of graphs, or one that the caller says', 
   });
 });
 
-test('a preflight says all that an import would do, and why it would not', () => {
+test('a preflight reports all effects of an import, and why it would be refused', () => {
   const good = preflightImport(full, options, 'c', null);
   expect(good).toMatchObject({
     valid: true,

@@ -6,7 +6,7 @@ import { isJsonPointer, valueAtPointer } from '../../kernel/json-pointer.ts';
 export const SEED_POINTERS = ['/metadata/graphNodeId', '/metadata/nodeId', '/metadata/graphNodeIds', '/id'];
 const POINTERS_MAX = 32;
 const DIAGNOSTICS_MAX = 200;
-/** What a diagnostic repeats of a value. */
+/** Characters of a value that a diagnostic repeats. */
 const VALUE_LENGTH_MAX = 200;
 
 interface SeedDiagnostic {
@@ -21,17 +21,17 @@ interface SeedDiagnostic {
 }
 
 export interface Seeds {
-  /** The nodes to start from, in the order in which they were found. */
+  /** The start nodes, in the order in which they were found. */
   readonly nodeIds: readonly string[];
-  /** Values that are not blank, with those that are there twice. */
+  /** The number of values that are not blank, with duplicates. */
   readonly candidateCount: number;
-  /** Different nodes beyond the most. */
+  /** The number of different nodes beyond the maximum. */
   readonly droppedCount: number;
   readonly diagnostics: readonly SeedDiagnostic[];
   readonly omittedDiagnosticCount: number;
 }
 
-/** Pointers of a request; the usual ones where it has none. Throws `validation_failed` naming the pointer. */
+/** Pointers of a request; the defaults if it has none. Throws `validation_failed` naming the pointer. */
 export function readSeedPointers(given: readonly string[] | null | undefined, pointer = '/seedJsonPointers') {
   if (given === null || given === undefined || given.length === 0) return SEED_POINTERS;
   if (given.length > POINTERS_MAX)
@@ -42,7 +42,7 @@ export function readSeedPointers(given: readonly string[] | null | undefined, po
   return [...new Set(given)];
 }
 
-/** The values of a record at the pointers: texts, and the texts of lists; `null` where there is none. */
+/** The values of a record at the pointers: texts, and the texts of lists; `null` if it has none. */
 export function* seedValues(
   record: RecordValue,
   pointers: readonly string[],

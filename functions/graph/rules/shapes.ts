@@ -1,4 +1,4 @@
-/** How a graph lies in a product that holds graphs; nothing is read from it. */
+/** The layout of a graph in a graph database; the service does not read from one. */
 export interface ProviderShape {
   readonly id: string;
   readonly providerId: string;
@@ -66,7 +66,7 @@ export const providerShapes: readonly ProviderShape[] = [
   ),
 ];
 
-/** The shape of that id, in its spelling; `null` where there is none. */
+/** The shape with exactly that id; `null` if it does not exist. */
 export function findShape(providerId: string): ProviderShape | null {
   return providerShapes.find((each) => each.providerId === providerId) ?? null;
 }

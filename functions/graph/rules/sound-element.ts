@@ -2,7 +2,7 @@ import { isDateTime } from '../../../contracts/date-time.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 
-/** Models whose members have kinds. */
+/** Models with types for their members. */
 export type SoundModel = 'node' | 'edge' | 'assertion' | 'review' | 'projection' | 'span' | 'profile';
 
 type Kind =
@@ -86,7 +86,7 @@ const words: Readonly<Record<Extract<Kind, string>, string>> = {
   texts: 'must be a list of texts',
 };
 
-/** What is wrong with the members that an element may have, each with the JSON Pointer of its place. */
+/** The faults in the optional members of an element, each with its JSON Pointer. */
 export function* faultsOf(
   element: JsonObject,
   model: SoundModel,
@@ -136,7 +136,7 @@ function hasKind(value: Json, kind: Extract<Kind, string>): boolean {
   }
 }
 
-/** Whether an element has what its model promises. One that was written by hand may lack it. */
+/** Whether an element has the members of its model. A record that a caller wrote without an import may lack some. */
 export function isSound(element: JsonObject, model: SoundModel): boolean {
   if (REQUIRED[model].some((name) => typeof element[name] !== 'string')) return false;
   return faultsOf(element, model).next().done === true;

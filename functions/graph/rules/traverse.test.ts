@@ -51,7 +51,7 @@ function paged(graph: ListedGraph, size: number): (asked: Ask) => GraphAnswer {
   };
 }
 
-/** Whether a walk over pages is that over lists, for `numRuns` graphs. */
+/** Whether a walk over pages equals that over lists, for `numRuns` graphs. */
 function agrees(
   answerOf: (graph: ListedGraph, size: number) => (asked: Ask) => GraphAnswer,
   numRuns: number,
@@ -70,7 +70,7 @@ function agrees(
   return !fc.check(property, { numRuns }).failed;
 }
 
-test('a walk does not depend on how edges come in pages', () => {
+test('a walk does not depend on the pages of edges', () => {
   expect(agrees(paged, 1_000)).toBe(true);
 });
 
@@ -89,7 +89,7 @@ test('and the comparison finds pages in another order, and a lost status', () =>
   expect(agrees(mute, 1_000)).toBe(false);
 });
 
-test('an edge of an answer leads to no node outside of it, save to a start that is not wanted or that a filter refuses', () => {
+test('an edge of an answer leads to no node outside of it, except to a start that the profile or a filter excludes', () => {
   const property = fc.property(graphs, profiles, startLists, (given, profile, starts) => {
     // Few places, no statuses: most walks fill their list.
     const few = { ...profile, limit: 1 + (profile.limit % 3), assertionStatuses: [], reviewStatuses: [] };
@@ -118,7 +118,7 @@ const chain = {
 };
 
 describe('a walk', () => {
-  test('has a loop once, and nothing behind an edge to a node that is not there', () => {
+  test('has a loop once, and nothing behind a dangling edge', () => {
     const { nodes, edges, missingStartNodeIds } = walked(chain, ['a', 'q'], { maxDepth: 9 });
     expect([idsOf(nodes), idsOf(edges), missingStartNodeIds]).toEqual([
       ['a', 'b', 'c'],
@@ -127,18 +127,18 @@ describe('a walk', () => {
     ]);
   });
 
-  test('ends where its edges are full, and says so', () => {
+  test('ends and reports the limit when its list of edges is full', () => {
     const found = walked(chain, ['a'], { maxDepth: 9, edgeLimit: 1 });
     expect([idsOf(found.edges), found.edgeTruncated, found.filtered.edgeLimit]).toEqual([['ab'], true, 1]);
   });
 
-  test('goes on where its nodes are full, without edges to further nodes', () => {
+  test('continues with a full list of nodes, without edges to further nodes', () => {
     const found = walked(chain, ['a'], { maxDepth: 9, limit: 1 });
     expect([idsOf(found.nodes), idsOf(found.edges), found.filtered.nodeLimit]).toEqual([['a'], ['aa'], 1]);
     expect(found.nodeLimitReached).toBe(true);
   });
 
-  test('has no edge at a start that its full list of nodes leaves out', () => {
+  test('has no edge at a start that its full list of nodes has no room for', () => {
     const graph = {
       nodes: [node('a'), node('b'), node('c')],
       edges: [edge('ab', 'a', 'b'), edge('ca', 'c', 'a'), edge('bb', 'b', 'b')],
@@ -151,7 +151,7 @@ describe('a walk', () => {
     expect([idsOf(unlisted.nodes), idsOf(unlisted.edges)]).toEqual([['c'], ['ab', 'ca', 'bb']]);
   });
 
-  test('counts an edge that it leaves out at each of its ends', () => {
+  test('counts an excluded edge at each of its ends', () => {
     const graph = {
       nodes: [node('a'), node('b')],
       edges: [edge('1', 'a', 'b'), edge('2', 'a', 'b', { predicate: 'q' })],
@@ -161,7 +161,7 @@ describe('a walk', () => {
     expect(walked(graph, ['a'], { maxDepth: 1, predicates: ['p'] }).filtered.predicate).toBe(1);
   });
 
-  test('leaves out its starts where they are not wanted', () => {
+  test('omits its starts if the profile excludes them', () => {
     expect(idsOf(walked(chain, ['a'], { includeStart: false }).nodes)).toEqual(['b']);
   });
 
@@ -169,7 +169,7 @@ describe('a walk', () => {
     ['another type', { type: 'y' }, { nodeTypes: ['x'] }, 'nodeType'],
     ['no source', {}, { requireSourceGrounding: true }, 'sourceGrounding'],
     ['a low score', { properties: { score: 0.1 } }, { minScore: 0.2 }, 'score'],
-  ])('counts a start with %s, leaves it out and begins at it', (_, start, profile, counter) => {
+  ])('counts a start with %s, omits it and begins at it', (_, start, profile, counter) => {
     const sound = { sourceSpans: [{ sourceRef: 's' }] };
     const graph = {
       nodes: [node('a', start), node('b', sound), node('c', sound)],
@@ -183,7 +183,7 @@ describe('a walk', () => {
     expect(Object.values(found.filtered).reduce((sum, count) => sum + count, 0)).toBe(1);
     expect(found.filtered).toMatchObject({ [counter]: 1 });
     expect(found.missingStartNodeIds).toEqual([]);
-    // Where no start is wanted, none is judged.
+    // If the answer excludes starts, no filter checks them.
     const bare = walked(graph, ['a', 'c'], { maxDepth: 1, limit: 2, includeStart: false, ...profile });
     expect([idsOf(bare.nodes), bare.filtered]).toMatchObject([['b'], { [counter]: 0 }]);
     expect(idsOf(bare.edges)).toEqual(idsOf(found.edges));
@@ -206,7 +206,7 @@ describe('a walk', () => {
     expect(filtered).toMatchObject({ [counter]: 2 });
   });
 
-  test('finds assertions and reviews by id and by subject, also where they contradict each other', () => {
+  test('finds assertions and reviews by id and by subject, also if they contradict each other', () => {
     const graph = {
       nodes: [node('a'), node('b')],
       edges: [
@@ -278,12 +278,12 @@ test('a projection of ids that are no well-formed Unicode has an id of its own',
   const make = (start: string) => projectionOf('g', profile, [start], walked({}, [start]), source).id;
   expect(make('\ud800')).toMatch(/:[0-9a-f]{32}$/);
   expect(make('\ud800')).not.toBe(make('\ud801'));
-  // Of all others the name is canonical JSON, so that ids stay what they were.
+  // For all other ids the name is canonical JSON, so that ids do not change.
   const named = { graphId: 'g', profile, startNodeIds: ['a'], nodes: [], edges: [] };
   expect(make('a')).toBe(`projection:g:${sha256(canonicalJson(named)).slice(7, 39)}`);
 });
 
-test('the ways of a long chain are left out from where all together would be too long', () => {
+test('the paths of a long chain are omitted as soon as all together would be too long', () => {
   const ids = Array.from({ length: 2_000 }, (_, at) => `n${at}`);
   const long = {
     nodes: ids.map((id) => node(id)),

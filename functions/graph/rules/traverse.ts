@@ -3,13 +3,13 @@ import { asksForStatuses, edgeFault, type FilteredBy, nodeFault, statusFault } f
 import type { TraversalProfile } from './profile.ts';
 import { askEdges, askNodes, askStatuses, type EdgePage, type GraphWalk, type Side } from './walk.ts';
 
-/** One edge of the way to a node. */
+/** One edge of the path to a node. */
 export interface PathStep {
   readonly edgeId: string;
   readonly from: string;
   readonly to: string;
   readonly predicate: string;
-  /** Of `to`, counted from the start. */
+  /** The depth of `to`, counted from the start. */
   readonly depth: number;
 }
 
@@ -20,9 +20,9 @@ export interface Traversed {
   readonly missingStartNodeIds: readonly string[];
   readonly edgeTruncated: boolean;
   readonly nodeLimitReached: boolean;
-  /** Edges and starts that were left out, by what kept them out; an edge counts at each end from which the walk met it. */
+  /** Excluded edges and starts, by the filter that excluded them; an edge counts at each end from which the walk met it. */
   readonly filtered: Readonly<Record<FilteredBy, number>>;
-  /** The last edge of the way to each node; `null` for a start. */
+  /** The last edge of the path to each node; `null` for a start. */
   readonly steps: ReadonlyMap<string, PathStep | null>;
 }
 
@@ -60,10 +60,10 @@ interface Met {
 
 class Traversal {
   readonly #profile: TraversalProfile;
-  /** Grows while it is walked through. */
+  /** Grows during the iteration over it. */
   readonly queue: Met[] = [];
   readonly #met = new Set<string>();
-  /** By their ids; an edge that was left out is judged, and counted, at each of its ends. */
+  /** Edges of the answer by their ids; an excluded edge is checked, and counted, at each of its ends. */
   readonly #included = new Set<string>();
   readonly #nodes: GraphNode[] = [];
   readonly #edges: GraphEdge[] = [];
@@ -93,15 +93,15 @@ class Traversal {
       const { includeStart } = this.#profile;
       const fault = includeStart ? this.#nodeFault(node) : null;
       if (fault !== null) this.#filtered[fault] += 1;
-      // A start without a place in the list is met nowhere: an edge at it would lead out of the answer.
+      // A start that the full list has no room for has no edges: they would lead out of the answer.
       if (fault === 'nodeLimit') continue;
-      // From a start that a filter refuses the walk begins as from one that is not wanted.
+      // The walk also begins at a start that a filter excludes, as at one that the answer does not include.
       this.#meet(node, 0, null);
       if (includeStart && fault === null) this.#nodes.push(node);
     }
   }
 
-  /** `false`: the list of edges is full, and the walk ends. What it counts does not depend on where pages end. */
+  /** `false`: the list of edges is full, and the walk ends. Its counts do not depend on the ends of pages. */
   *follow(from: GraphNode, depth: number, edges: readonly GraphEdge[]): GraphWalk<boolean> {
     const found = yield* this.#farNodes(from, edges);
     for (const edge of edges) {
@@ -115,7 +115,7 @@ class Traversal {
         this.#filtered[fault] += 1;
         continue;
       }
-      // An edge to a node that is not there leads nowhere.
+      // A dangling edge leads to no node.
       if (!isMet && far === undefined) continue;
       if (this.#edges.length >= this.#profile.edgeLimit) {
         this.#filtered.edgeLimit += 1;
@@ -136,7 +136,7 @@ class Traversal {
     return true;
   }
 
-  /** The nodes that edges may lead to for the first time, asked for together. */
+  /** The nodes that edges may lead to for the first time, requested together. */
   *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): GraphWalk<ReadonlyMap<string, GraphNode>> {
     const may = edges.filter(
       (edge) => !this.#included.has(edge.id) && edgeFault(edge, this.#profile) === null,

@@ -3,7 +3,7 @@ import type { EdgeStatuses } from './filters.ts';
 
 export type Side = 'outgoing' | 'incoming';
 
-/** What a walk needs to know next. One source answers from lists, another from the indexes of a collection. */
+/** The next read of a walk. One source answers it from lists, another from the indexes of a collection. */
 export type Ask =
   | { readonly ask: 'nodes'; readonly ids: readonly string[] }
   | { readonly ask: 'edges'; readonly nodeId: string; readonly side: Side; readonly after: string | null }
@@ -15,12 +15,12 @@ export type GraphAnswer =
       readonly ask: 'edges';
       /** In the order of their records. */
       readonly edges: readonly GraphEdge[];
-      /** Where the next page begins; `null` where there is none. */
+      /** The start of the next page; `null` after the last page. */
       readonly next: string | null;
     }
   | { readonly ask: 'statuses'; readonly statuses: EdgeStatuses };
 
-/** A walk that waits for answers: it reads nothing itself, so every source gives the same result. */
+/** A walk yields its reads and waits for the answers, so every source gives the same result. */
 export type GraphWalk<Result> = Generator<Ask, Result, GraphAnswer>;
 
 export function* askNodes(ids: readonly string[]): GraphWalk<ReadonlyMap<string, GraphNode>> {
