@@ -3,7 +3,7 @@ import type { EmbeddingParts } from '../embeddings/text-vectors.ts';
 import type { TraceParts } from '../traces/parts.ts';
 import type { Rerankers } from './reranker.ts';
 
-/** What retrievals work with. */
+/** The dependencies of retrievals. */
 export interface RetrievalParts {
   readonly records: RecordParts;
   readonly embeddings: EmbeddingParts;
@@ -13,7 +13,7 @@ export interface RetrievalParts {
 
 const CANDIDATES_DEFAULT = 5_000;
 
-/** Candidates of a search by words that the deployment scores. */
+/** The most candidates of a search by words that the deployment scores. */
 export function scoredCandidatesMax({ records }: Pick<RetrievalParts, 'records'>): number {
   return records.limits.lexicalCandidatesMax ?? CANDIDATES_DEFAULT;
 }

@@ -13,13 +13,13 @@ export interface QueryVectors {
   readonly modelId: string;
   readonly dimensions: number;
   readonly values: readonly (readonly number[])[];
-  /** Different texts that were embedded. */
+  /** The number of different texts that were embedded. */
   readonly prepared: number;
 }
 
 /**
- * Embeds the texts of a retrieval; `null` where it compares no vectors. Looks at the collections first: a model that is
- * paid is not called for a retrieval that they refuse.
+ * Embeds the texts of a retrieval; `null` if it compares no vectors. Checks the collections first, so that a paid model is not
+ * called for a retrieval that they refuse.
  */
 export async function queryVectors(
   { records, embeddings }: RetrievalParts,
@@ -56,7 +56,7 @@ async function collectionNamed(records: RecordParts, space: string, name: string
   return collection;
 }
 
-/** Questions of one kind go to the model together. */
+/** Questions of one kind are sent to the model together. */
 function kindOf({ purpose, prefixes }: EmbeddingQuestion): string {
   return JSON.stringify([purpose, prefixes]);
 }

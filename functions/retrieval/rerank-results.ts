@@ -13,8 +13,8 @@ export interface RerankedResults {
 }
 
 /**
- * Puts the results into the order of the reranker. One that fails leaves them as they are, or where the retrieval forbids
- * that, is the refusal of the call. With `throwsPassing` a failure that passes by itself is thrown in any case.
+ * Orders the results with the reranker. If it fails, the results keep their order, or the call is refused if the retrieval
+ * forbids that. With `throwsPassing`, a transient failure is always thrown.
  */
 export async function rerankResults(
   rerankers: Rerankers,
@@ -66,7 +66,7 @@ export async function rerankResults(
   return { results: 'items' in answer ? blend(results, answer.items, options) : unranked(results), outcome };
 }
 
-/** The bytes of the payload as JSON in UTF-8. One that is surely larger than `most` is not printed: at least so many. */
+/** The bytes of the payload as JSON in UTF-8. For a payload that is surely larger than `most`, a lower bound without printing it. */
 function payloadSize(payload: RerankerPayload, most: number): number {
   const characters = payload.candidates.reduce((sum, { text }) => sum + text.length, payload.query.length);
   return characters > most ? characters : Buffer.byteLength(JSON.stringify(payload));
@@ -95,7 +95,7 @@ async function answerOf(reranker: Reranker | null, sent: Sent, call: RerankCall)
   try {
     return await reranker.rerank(sent.payload, call);
   } catch (error) {
-    // The client has gone, or the job was cancelled: nobody waits for results in the old order.
+    // The client disconnected, or the job was cancelled: no caller waits for results in the old order.
     if (call.signal.aborted || !(error instanceof ProviderFailure)) throw error;
     const answer = failed(error.failureClass, error.providerStatus);
     return isPassing(error) || error.isOfGuard ? { ...answer, passing: error } : answer;

@@ -7,39 +7,39 @@ import type { RerankFailure } from './rules/rerank-outcome.ts';
 
 export interface RerankCall {
   readonly space: string;
-  /** `null`: that of nothing but the reranking itself. */
+  /** `null`: the call has no request id. */
   readonly correlationId: string | null;
   readonly mode: string;
-  /** `null`: that of the mode. */
+  /** `null`: the limit of the mode. */
   readonly timeoutSeconds: number | null;
   readonly maxOutputBytes: number | null;
   readonly signal: AbortSignal;
 }
 
-/** Either an order, or why there is none. */
+/** Either an order or the reason of a failure. */
 export type RerankAnswer = {
-  /** The trace of the run, where the provider writes one. */
+  /** The trace of the run, if the provider writes one. */
   readonly traceId: string | null;
 } & (
   | { readonly items: readonly RerankItem[] }
   | {
       readonly failure: RerankFailure;
-      /** The same failure where it passes by itself or is a limit of the service; absent for every other. */
+      /** The failure, if it is transient or a limit of the service; absent for all others. */
       readonly passing?: ProviderFailure;
     }
 );
 
-/** Puts texts into the order of how well they answer a query. */
+/** Orders texts by their relevance to a query. */
 export interface Reranker {
   readonly provider: string;
-  /** The largest request of the mode as JSON in UTF-8; `null` where the provider does not know the mode. */
+  /** The most bytes of a request of the mode, as JSON in UTF-8; `null` if the provider does not have the mode. */
   readonly inputBytesMax: (mode: string) => number | null;
   /** May throw a `ProviderFailure`. */
   readonly rerank: (payload: RerankerPayload, call: RerankCall) => Promise<RerankAnswer>;
 }
 
 export interface Rerankers {
-  /** The reranker of the id; `null` as id: the one of the service itself. `null` where there is none. */
+  /** The reranker of the id; the id `null` means that of the service itself. Returns `null` for an unknown id. */
   readonly find: (provider: string | null) => Reranker | null;
 }
 
@@ -55,7 +55,7 @@ const inputBytes: Readonly<Record<string, number>> = {
   scaffold: 96 * KIB,
 };
 
-/** The reranker of the service itself: the share of the words of the query. The same input gives the same order. */
+/** The reranker of the service itself scores the share of the query's words in a text. The same input gives the same order. */
 export function localReranker(turns: TurnRoom): Reranker {
   return {
     provider: LOCAL_RERANKER,
@@ -68,7 +68,7 @@ export function localReranker(turns: TurnRoom): Reranker {
 }
 
 /**
- * The local reranker alone; a deployment with providers hands in its own.
+ * Has the local reranker only; a deployment with providers passes its own.
  * @testonly
  */
 export function localRerankers(turns: TurnRoom): Rerankers {

@@ -17,12 +17,12 @@ import { snippetOf } from './rules/snippet.ts';
 import { type RetrievalFacts, retrievalTrace, tracedRequest, tracedSummary } from './rules/trace.ts';
 import { type FoundCollection, type FoundRecord, searchCollection } from './search-collection.ts';
 
-/** Collections of one retrieval that are searched at once; a space has two places for long reads. */
+/** Collections of one retrieval that are searched at the same time: a space has two places for long reads. */
 const WIDTH = 2;
 
-/** A result in its place. */
+/** A result with its rank. */
 export interface RetrievedRecord {
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly rank: number;
   readonly score: number;
   readonly record: FoundRecord;
@@ -33,24 +33,24 @@ export interface RetrievedRecord {
 
 export interface RetrievalAnswer {
   readonly results: readonly RetrievedRecord[];
-  /** `null` where the retrieval asks for none. */
+  /** `null` if the retrieval asks for none. */
   readonly trace: JsonObject | null;
   readonly rerank: RerankOutcome | null;
   readonly durationMs: number;
 }
 
 export interface RetrieveCall extends ReadCall {
-  /** Whether a trace that the retrieval asks for is also stored; it is, where absent. */
+  /** Whether a requested trace is also stored; default: true. */
   readonly storesTrace?: boolean;
-  /** Of the request or the job that retrieves: traces of rerankers name it. */
+  /** The id of the request or the job, which the traces of rerankers name. */
   readonly correlationId?: string;
-  /** Whether a reranker's failure that passes by itself is thrown, also where the retrieval may fall back; not, where absent. */
+  /** Whether a transient failure of the reranker is thrown, also if the retrieval may fall back; default: false. */
   readonly throwsPassing?: boolean;
 }
 
 /**
  * Answers a retrieval. Each collection is searched as of one moment. Throws the refusal of an absent collection, of the
- * searches and of their cost, and a `ProviderFailure` where the query gets no vector.
+ * searches and of their cost, and a `ProviderFailure` if the query gets no vector.
  */
 export async function retrieve(
   parts: RetrievalParts,
@@ -104,7 +104,7 @@ interface Asked {
   readonly vectors: QueryVectors | null;
 }
 
-/** All collections come to their end before one that failed refuses the call, so that no search outlives its call. */
+/** A failed search refuses the call only after the searches of all collections have ended, so that none outlives the call. */
 async function searchAll(
   parts: RetrievalParts,
   space: string,

@@ -26,24 +26,24 @@ export interface FoundRecord extends CollectionPlace {
   readonly type: string;
   readonly score: number;
   readonly fused: Fused;
-  /** The record as answers show it. */
+  /** The record in answers. */
   readonly json: string;
   /** The record without its vectors. */
   readonly value: RecordValue;
   readonly identity: ResultIdentity;
-  /** Those of the search by words; `null` where it did not find the record, and without a trace. */
+  /** The explanation of the search by words; `null` if it did not find the record, and without a trace. */
   readonly lexical: JsonObject | null;
 }
 
-/** What one collection gives to a retrieval. */
+/** The part of one collection in a retrieval. */
 export interface FoundCollection {
   readonly pool: CandidateCounts;
   readonly fields: readonly { readonly field: string; readonly metric: PlannedVector['slot']['metric'] }[];
-  /** At most as many as the pool of the retrieval, in any order. */
+  /** At most the pool size of the retrieval, in any order. */
   readonly records: readonly FoundRecord[];
 }
 
-/** Searches one collection in all ways of the retrieval as of one moment, and reads the best records. */
+/** Runs all searches of the retrieval in one collection as of one moment, and reads the best records. */
 export function searchCollection(
   { records, embeddings }: RetrievalParts,
   space: string,
@@ -57,7 +57,7 @@ export function searchCollection(
     const plan = planVectors(retrieval.vectors, policy, embeddings.embedder.dimensions);
     const searches = searchesOf(retrieval, plan, { limits, values: vectors?.values ?? [] });
     const ranked: (readonly RankedRecord[])[] = [];
-    // One after the other: a moment is one connection to its store.
+    // The searches run one after the other, because a moment is one connection to its store.
     for (const request of searches) {
       const search = at.read(request);
       ranked.push(await at.rank(at.reader(searchAdvice(search)), search, limits.pool));
@@ -96,7 +96,7 @@ function searchesOf(
   { limits, values }: { readonly limits: CandidateLimits; readonly values: QueryVectors['values'] },
 ): readonly SearchRequest[] {
   const condition = { partitionKeys, filter };
-  // The final score of a single search is its own, so nothing below the least one needs to be ranked.
+  // The final score of a single search is its own score, so records below the least score need no rank.
   const least = (own: number | null | undefined, isOnly: boolean) =>
     isOnly && minScore !== null ? Math.max(own ?? minScore, minScore) : (own ?? null);
   const isOnly = mode === 'vector' && plan.length === 1;
@@ -120,7 +120,7 @@ interface Best {
   readonly diagnosed: ReadonlyMap<string, RankedRecord> | null;
 }
 
-/** Reads the best records. Where records of one score compete for the last places, all of them are read: their keys decide. */
+/** Reads the best records. If records with one score compete for the last places, all are read, because their keys decide. */
 async function readBest(
   reader: SearchReader,
   collection: string,
@@ -146,7 +146,7 @@ async function readBest(
   return [...found, ...last.first()];
 }
 
-/** The text of a record and what was read from it, about. */
+/** The approximate bytes of a record's text and its parsed values. */
 function heldBytes({ json }: FoundRecord): number {
   return 3 * json.length;
 }
@@ -168,10 +168,10 @@ class FirstPlaces {
     this.#bytes = bytes;
   }
 
-  /** Sorts once for as many records as there are places: a sort for each record would take too long. */
+  /** Sorts once each time the places are full: a sort for each record would take too long. */
   offer(record: FoundRecord): void {
     this.#bytes.add(heldBytes(record));
-    // A comparison that makes both keys takes longer than the sort.
+    // Computing both keys in each comparison would take longer than the sort.
     this.#offered.push({ record, key: orderKey(record) });
     if (this.#offered.length > this.#room) this.first();
   }

@@ -18,8 +18,8 @@ export interface CaseCall extends ReadCall {
 }
 
 /**
- * Tries one case. A refusal of its retrieval, such as of an absent collection, is the result of the case. What passes by itself
- * is thrown, as are the store's own failures and the end of the call.
+ * Runs one case. A refusal of its retrieval, such as of an absent collection, is the result of the case. Transient failures are
+ * thrown, as are failures of the store and the abort of the call.
  */
 export async function runCase(
   parts: RetrievalParts,
@@ -33,7 +33,7 @@ export async function runCase(
 ): Promise<CaseResult> {
   const { clock, turns: worldTurns } = parts.records.world;
   const startedAt = clock.now();
-  // A case may have thousands of sources to compare.
+  // A case may compare thousands of sources.
   const turns = worldTurns.of(space, call.signal);
   const asked = evaluation.cases[index]!;
   let k = asked.k ?? evaluation.defaultK ?? limits.retrievalLimitDefault;
@@ -43,8 +43,8 @@ export async function runCase(
     const read = readRetrieval(request, scoredCandidatesMax(parts));
     k = asked.k ?? evaluation.defaultK ?? Math.min(read.limit, limits.evaluationResultsMax);
     const retrieval = { ...read, limit: Math.max(read.limit, k) };
-    // The report of an evaluation tells what traces of its retrievals would. Results in the old order of a reranker that has
-    // too much to do would be judged as its own.
+    // The report replaces the traces of the retrievals. If the reranker is overloaded, the case is not judged by results in
+    // their order before reranking.
     const own = { ...call, storesTrace: false, throwsPassing: true };
     const answer = await retrieve(parts, space, retrieval, own);
     const durationMs = elapsedMs(startedAt, clock.now());
@@ -59,7 +59,7 @@ export async function runCase(
   }
 }
 
-/** Of the result of a case, so that a checkpoint of a job holds it. */
+/** Bytes of the result of a case, so that a checkpoint of a job has room for it. */
 const RESULT_BYTES_MAX = 900_000;
 
 function refuseLarge(result: CaseResult): void {
@@ -74,7 +74,7 @@ function refuseOverlap(at: number | null): void {
   throw new ServiceError('validation_failed', detail);
 }
 
-/** Throws every error that is not the result of its case. */
+/** Throws every error that is not a result of the case. */
 function wordsOf(error: unknown): string {
   if (!isCaseFault(error)) throw error;
   return error instanceof ServiceError ? refusalWords(error) : error.message;

@@ -13,18 +13,18 @@ import {
 import type { Comparison, Evaluation, VariantRequest } from '../rules/evaluation/request.ts';
 import { type CaseCall, runCase } from './run-case.ts';
 
-/** What keeps the cases that were tried, so that a job goes on behind them. A call without a job keeps nothing. */
+/** Stores the results of cases, so that a job continues after them. A call without a job stores nothing. */
 export interface CaseLog {
-  /** The kept result of a case; `variant` is its index, `null` in an evaluation. */
+  /** The stored result of a case; `variant` is its index, `null` in an evaluation. */
   readonly read: (variant: number | null, index: number) => Promise<CaseResult | null>;
   readonly keep: (variant: number | null, result: CaseResult) => Promise<void>;
-  /** Called before each case that is tried. */
+  /** Called before each case. */
   readonly begin?: (variant: number | null, index: number) => Promise<void>;
 }
 
 const nothingKept: CaseLog = { read: () => Promise.resolve(null), keep: () => Promise.resolve() };
 
-/** Tries the cases in their order. The same results come out however often the work was interrupted behind a kept case. */
+/** Runs the cases in their order. Interruptions after a stored case do not change the results. */
 export async function runEvaluation(
   parts: RetrievalParts,
   space: string,
@@ -36,7 +36,7 @@ export async function runEvaluation(
   return evaluationReport(cases, evaluation);
 }
 
-/** Tries all cases in the way of each variant. */
+/** Runs all cases with each variant. */
 export async function runComparison(
   parts: RetrievalParts,
   space: string,
@@ -70,7 +70,7 @@ async function tryCases(
 ): Promise<readonly CaseResult[]> {
   const tried: CaseResult[] = [];
   const turns = parts.records.world.turns.of(space, call.signal);
-  // The records of a case are gone before the next one: only what exceeds all cases before counts.
+  // The records of a case are released before the next one, so only bytes beyond the largest earlier case count.
   const attempt = attemptsOf(call);
   for (let index = 0; index < evaluation.cases.length; index += 1) {
     const kept = await log.read(at, index);
@@ -84,7 +84,7 @@ async function tryCases(
     if (kept === null) await log.keep(at, result);
     tried.push(result);
     if (stops(tried, evaluation.continueOnError)) break;
-    // A case is long work: one starts in a turn, of all jobs.
+    // A case is long work: in each turn one case of all jobs starts.
     await turns.next();
   }
   return tried;

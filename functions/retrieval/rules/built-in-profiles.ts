@@ -3,7 +3,7 @@ import type { HybridOptions } from './hybrid.ts';
 import type { RerankOptions } from './rerank-options.ts';
 import type { EmbeddingOptions } from './vector-fields.ts';
 
-/** Members of a retrieval under one name, with what users are told of them. */
+/** Members of a retrieval under one name, with their public description. */
 export interface RetrievalProfile {
   readonly id: string;
   readonly label: string;

@@ -4,11 +4,11 @@ import type { Retrieval } from './request.ts';
 const HYBRID_LEAST = 50;
 const RERANK_FACTOR = 4;
 
-/** How many candidates the searches of a retrieval give. A default that exceeds the fixed limit ends at it. */
+/** The numbers of candidates of the searches of a retrieval. A default above the fixed limit is reduced to it. */
 export interface CandidateLimits {
-  /** Results before reranking, over all collections. */
+  /** The most results before reranking, over all collections. */
   readonly pool: number;
-  /** Matches of each vector, in the order of the vectors. */
+  /** The most matches of each vector, in the order of the vectors. */
   readonly vectors: readonly number[];
   readonly lexical: number;
 }

@@ -4,25 +4,25 @@ import type { Fused } from './fusion.ts';
 import type { Retrieval } from './request.ts';
 import type { RerankOutcome } from './rerank-outcome.ts';
 
-/** What the searches of one collection found, in numbers. */
+/** The counts of the searches of one collection. */
 export interface CandidateCounts {
   readonly collection: string;
-  /** Different records that a vector found. */
+  /** The number of different records that a vector found. */
   readonly vectorCandidates: number;
-  /** Matches by the names of the vectors. */
+  /** The number of matches by the names of the vectors. */
   readonly vectorCandidatesByField: Readonly<Record<string, number>>;
   readonly lexicalCandidates: number;
-  /** Different records of all searches. */
+  /** The number of different records of all searches. */
   readonly mergedCandidates: number;
 }
 
-/** What the diagnostics of a result are made of. */
+/** The input of the diagnostics of a result. */
 export interface DiagnosedResult {
   readonly fused: Fused;
   readonly pool: CandidateCounts;
   /** The names and metrics of the vectors, in their order. */
   readonly fields: readonly { readonly field: string; readonly metric: Metric }[];
-  /** Those of the search by words; `null` where it did not find the record. */
+  /** The explanation of the search by words; `null` if it did not find the record. */
   readonly lexical: JsonObject | null;
   readonly identity: JsonObject;
   readonly rank: number;
@@ -38,7 +38,7 @@ interface Embedding {
 
 const SCHEMA_VERSION = 'svc.retrieval.diagnostics.v1';
 
-/** The diagnostics of one result. They name no database: every provider gives the same. */
+/** The diagnostics of one result. They do not depend on the provider of storage. */
 export function retrievalDiagnostics(
   retrieval: Retrieval,
   result: DiagnosedResult,

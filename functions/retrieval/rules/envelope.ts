@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
-/** A result as the envelope shows it. */
+/** A result in the envelope. */
 export interface EnvelopeResult {
   readonly rank: number;
   readonly score: number;
@@ -10,8 +10,8 @@ export interface EnvelopeResult {
 }
 
 /**
- * The JSON text of an answer. Records go in as they are stored: a number of a record keeps all its digits, and nothing
- * is parsed and printed again. Without a trace the answer has no diagnostics.
+ * The JSON text of an answer. It includes the stored texts of records without parsing them, so a number of a record keeps all
+ * its digits. Without a trace the answer has no diagnostics.
  */
 export function envelopeJson(
   query: string,

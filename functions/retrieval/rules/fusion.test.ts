@@ -34,7 +34,7 @@ describe('a similarity from 0 to 1', () => {
 });
 
 describe('the results of one collection', () => {
-  test('of one vector have the similarity as it is', () => {
+  test('of one vector have the raw similarity', () => {
     const found = { vectors: [cosine({ a: 0.5, b: -0.25 })], lexical: null };
     expect(scoresOf(found)).toEqual([
       ['a', 0.5],
@@ -60,7 +60,7 @@ describe('the results of one collection', () => {
     });
   });
 
-  test('of both kinds are weighed, whichever search found them', () => {
+  test('of both kinds are weighed, also if only one search found them', () => {
     const found = { vectors: [cosine({ a: 1, b: 0 })], lexical: hits({ c: 1, b: 0.5 }) };
     expect(scoresOf(found)).toEqual([
       ['a', 0.55],

@@ -2,41 +2,41 @@ import { sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import type { Metric } from '../../store/search.ts';
 import type { HybridOptions } from './hybrid.ts';
 
-/** Of hits a step takes less than a millisecond. */
+/** Hits of one step, which takes less than a millisecond. */
 const STEP_HITS = 1_024;
 
 /** A record that one search of a collection found. */
 export interface Hit {
-  /** Names the record within its collection. */
+  /** The key of the record within its collection. */
   readonly id: string;
-  /** As the search answers it. */
+  /** The score of the search. */
   readonly score: number;
 }
 
-/** What a search by one vector found, the nearest first. */
+/** The records that a search by one vector found, the nearest first. */
 interface VectorHits {
   readonly weight: number;
   readonly metric: Metric;
   readonly hits: readonly Hit[];
 }
 
-/** What the searches of one collection found. A search that was not made is absent. */
+/** The records that the searches of one collection found. A search that did not run is absent. */
 export interface CollectionHits {
   readonly vectors: readonly VectorHits[];
   readonly lexical: readonly Hit[] | null;
 }
 
-/** A record with what the searches of its collection say of it. `null`: the search was not made, or did not find it. */
+/** A record with its scores in the searches of its collection. `null`: the search did not run, or did not find it. */
 export interface Fused {
   readonly id: string;
   readonly score: number;
-  /** The similarity as it is, of a retrieval with one vector. */
+  /** The raw similarity in a retrieval with one vector. */
   readonly vector: number | null;
-  /** From 0 to 1; of several vectors their weighted mean. */
+  /** From 0 to 1; with several vectors, the weighted mean. */
   readonly vectorNormalized: number | null;
   /** Similarities by the order of the vectors. */
   readonly fields: readonly (number | null)[];
-  /** From 1 on; of several vectors the best one. */
+  /** The rank, from 1; with several vectors, the best one. */
   readonly vectorRank: number | null;
   readonly lexical: number | null;
   readonly lexicalRank: number | null;
@@ -52,8 +52,8 @@ export function normalizedSimilarity(metric: Metric, score: number): number {
 }
 
 /**
- * One list of the records of a collection, the best first. Records of equal score keep the order in which the searches
- * name them; only a single search names them in the order of their keys. In steps: the searches may name 85,000 records.
+ * One list of the records of a collection, the best first. Records with equal scores keep the order of the searches; only a
+ * single search lists them in the order of their keys. In steps, because the searches may find 85,000 records.
  */
 export function* fuse(
   { vectors, lexical }: CollectionHits,
@@ -95,7 +95,7 @@ export function* fuse(
   return yield* sortedInSteps(fused, (a, b) => b.score - a.score);
 }
 
-/** Becomes the result in its place: a retrieval fuses a thousand records, and copies of each would cost more than the sums. */
+/** Turns into the result without a copy: a retrieval fuses a thousand records, and copies would cost more than the sums. */
 type Draft = { -readonly [Member in keyof Fused]: Fused[Member] } & { readonly fields: (number | null)[] };
 
 function newDraft(id: string, fields: number): Draft {
@@ -144,16 +144,16 @@ function reciprocal(weight: number, k: number, rank: number | null): number {
   return rank === null ? 0 : weight / (k + rank);
 }
 
-/** The first of a list whose order among equal scores is not known yet. */
+/** The first records of a list whose order among equal scores is not known yet. */
 export interface Cut {
-  /** Surely among the first. */
+  /** Records that are surely among the first. */
   readonly sure: readonly Fused[];
   /** All have the same score; the first `room` of them in the order of their keys are among the first. */
   readonly tied: readonly Fused[];
   readonly room: number;
 }
 
-/** Cuts a list to `most` records. Without `minScore` no score is too low. */
+/** Cuts a list to `most` records with at least `minScore`. */
 export function cutAt(fused: readonly Fused[], most: number, minScore: number | null): Cut {
   const high = minScore === null ? fused : fused.filter(({ score }) => score >= minScore);
   const last = high[most - 1];
@@ -164,8 +164,8 @@ export function cutAt(fused: readonly Fused[], most: number, minScore: number | 
 }
 
 /**
- * Whether records of one score are known to stand in the order of their keys: one search found all of them alike, and a search
- * names records that it finds alike in that order.
+ * Whether records with one score are known to be in the order of their keys: one search gave all of them the same score, and a
+ * search lists such records in that order.
  */
 export function isInKeyOrder(tied: readonly Fused[]): boolean {
   const [first] = tied;

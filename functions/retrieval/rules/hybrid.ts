@@ -1,7 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { checkWeight, checkWeights, checkWhole, given, readWord } from './members.ts';
 
-/** How results of both kinds become one list, as a request names it. */
+/** The fusion of both kinds of results into one list, as a request names it. */
 export interface HybridRequest {
   readonly vectorWeight?: number | null;
   readonly lexicalWeight?: number | null;
@@ -16,7 +16,7 @@ export interface HybridOptions {
   readonly vectorWeight: number;
   readonly lexicalWeight: number;
   readonly candidateMultiplier: number;
-  /** `null`: follows from the multiplier. */
+  /** `null`: computed from the multiplier. */
   readonly vectorCandidateLimit: number | null;
   readonly lexicalCandidateLimit: number | null;
   readonly fusion: 'weighted' | 'rrf';

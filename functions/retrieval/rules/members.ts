@@ -1,11 +1,11 @@
 import { invalidMember } from '../../kernel/errors.ts';
 
-/** Whether a member of a request is there: `null` means absent. */
+/** Whether a request has a member: `null` means absent. */
 export function given<Value>(value: Value | null | undefined): value is Value {
   return value !== null && value !== undefined;
 }
 
-/** Throws `validation_failed` for a number that counts nothing, and `limit_exceeded` above `most`. */
+/** Throws `validation_failed` for a number that is not a whole number from 1, and `limit_exceeded` above `most`. */
 export function checkWhole(value: number, pointer: string, most: number): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw invalidMember(pointer, 'must be a whole number above 0');
@@ -25,14 +25,14 @@ export function checkWeight(value: number, pointer: string): number {
   return value;
 }
 
-/** Throws `validation_failed` where weights cannot make a mean: their sum must be finite and above 0. */
+/** Throws `validation_failed` if the weights allow no mean: their sum must be finite and above 0. */
 export function checkWeights(weights: readonly number[], pointer: string): void {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   if (!(sum > 0) || !Number.isFinite(sum))
     throw invalidMember(pointer, 'must have weights with a finite sum above 0');
 }
 
-/** One of the words, in any case; a blank text means `fallback`. */
+/** One of the words, without regard to case; a blank text means `fallback`. */
 export function readWord<Word extends string>(
   text: string | null | undefined,
   fallback: Word,

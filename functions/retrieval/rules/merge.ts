@@ -2,20 +2,20 @@ import { orderKey, type PartitionedKey } from '../../collections/rules/record-ke
 import { mappedInSteps, sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 
-/** Which record of which collection. */
+/** The key of a record and its collection. */
 export interface CollectionPlace extends PartitionedKey {
   readonly collection: string;
 }
 
 /**
- * The results of all collections as one list: by the score downwards, then by collection, partition and id; the first `most`. In
- * steps: there may be some ten thousand, all of one score.
+ * The first `most` results of all collections as one list: by descending score, then by collection, partition and id. In steps,
+ * because there may be some ten thousand results with one score.
  */
 export function* mergeCollections<Result extends CollectionPlace & { readonly score: number }>(
   lists: readonly (readonly Result[])[],
   most: number,
 ): Generator<void, readonly Result[]> {
-  // A comparison that makes both keys takes longer than the sort.
+  // Computing both keys in each comparison would take longer than the sort.
   const keyed = yield* mappedInSteps(lists.flat(), (result) => ({ result, key: orderKey(result) }));
   const sorted = yield* sortedInSteps(
     keyed,

@@ -54,14 +54,14 @@ describe('the profiles', () => {
 });
 
 describe('a request with a profile', () => {
-  test('finds it in any case, and is traced', () => {
+  test('finds it without regard to case, and is traced', () => {
     expect(read({ profile: ' EVIDENCE ', includeTrace: false })).toMatchObject({
       profile: 'evidence',
       includeTrace: true,
     });
   });
 
-  test('keeps what it names itself', () => {
+  test('keeps its own members', () => {
     const own = read({ profile: 'discovery', searchMode: 'lexical', lexical: { fields: ['/id'] }, limit: 3 });
     expect(own).toMatchObject({ mode: 'lexical', limit: 3, lexical: { fields: ['/id'] } });
     expect(own.lexical?.prefixMatching).toBeUndefined();

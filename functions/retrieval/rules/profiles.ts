@@ -5,8 +5,8 @@ import { builtInProfiles, type ProfileDefaults, type RetrievalProfile } from './
 import { given } from './members.ts';
 
 /**
- * The request with what its profile gives it. A profile fills absent members whole, replaces a limit only where the request
- * has the default, and always asks for a trace. Throws `validation_failed` for an unknown profile.
+ * The request with the members of its profile. A profile sets absent members, replaces a limit only if the request has the
+ * default, and always requests a trace. Throws `validation_failed` for an unknown profile.
  */
 export function withProfile(
   request: RetrievalRequest,
@@ -32,12 +32,12 @@ export function withProfile(
   return { request: filled, profile: profile.id };
 }
 
-/** In any case; `null` where none has the id. */
+/** Finds a profile without regard to case; `null` if none has the id. */
 function profileOf(name: string): RetrievalProfile | null {
   return builtInProfiles.find(({ id }) => id.toLowerCase() === name.toLowerCase()) ?? null;
 }
 
-/** The profile as callers see it: members that it leaves to the defaults are `null`. */
+/** The profile in answers: members that it leaves to the defaults are `null`. */
 export function describedProfile({ defaults, recommendedFor, cautions, ...profile }: RetrievalProfile) {
   return {
     ...profile,

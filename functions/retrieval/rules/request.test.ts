@@ -60,17 +60,17 @@ describe('a retrieval', () => {
     expect(read(request).mode).toBe(mode);
   });
 
-  test('takes a list of words only where it names words of its own', () => {
+  test('takes a list of words only if it has words of its own', () => {
     expect(read({ lexical: { query: ' ' } }).lexical?.query).toBe('annual report');
     expect(read({ lexical: { query: 'climate' } }).lexical?.query).toBe('climate');
   });
 
-  test('is reranked only where it says so', () => {
+  test('is reranked only if it enables reranking', () => {
     expect(read({ rerank: {} }).rerank).toBeNull();
     expect(read({ rerank: { enabled: false, candidateLimit: 3 } }).rerank).toBeNull();
   });
 
-  test('names each collection once', () => {
+  test('has each collection once', () => {
     expect(read({ collections: ['b', 'a', 'b'] }).collections).toEqual(['b', 'a']);
   });
 

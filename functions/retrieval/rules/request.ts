@@ -12,9 +12,9 @@ import { readVectorFields, type VectorField } from './vector-fields.ts';
 
 type SearchMode = 'vector' | 'lexical' | 'hybrid';
 
-/** A retrieval as it is answered: profiles are applied, defaults are filled in, limits hold. */
+/** A checked retrieval: profiles and defaults are applied, and limits hold. */
 export interface Retrieval {
-  /** The id of the profile in its own spelling; `null` without one. */
+  /** The id of the profile in the spelling of the profile; `null` without one. */
   readonly profile: string | null;
   readonly query: string;
   /** Each once, in the order of the request. */
@@ -22,7 +22,7 @@ export interface Retrieval {
   readonly partitionKeys: readonly string[] | null;
   readonly filter: FilterNode | null;
   readonly mode: SearchMode;
-  /** At least one, save in the mode `lexical`, which has none. */
+  /** At least one; none in the mode `lexical`. */
   readonly vectors: readonly VectorField[];
   /** `null` in the mode `vector`. Its query is filled in. */
   readonly lexical: LexicalRequest | null;
@@ -35,7 +35,7 @@ export interface Retrieval {
 }
 
 /**
- * Reads a retrieval. `candidatesMax` is how many candidates of a search by words the deployment scores. Throws
+ * Reads a retrieval. `candidatesMax` is the number of candidates of a search by words that the deployment scores. Throws
  * `validation_failed` or `limit_exceeded` naming the member below `pointer`.
  */
 export function readRetrieval(request: RetrievalRequest, candidatesMax: number, pointer = ''): Retrieval {
@@ -48,10 +48,10 @@ export function readRetrieval(request: RetrievalRequest, candidatesMax: number, 
   // Scores are numbers of single precision.
   if (given(minScore) && !Number.isFinite(Math.fround(minScore)))
     throw invalidMember(`${pointer}/minScore`, 'must be a finite number of single precision');
-  // The paths that a collection indexes ask for more, where it is known.
+  // The paths that a collection indexes need further checks, once the collection is known.
   readFilter(filter, [], `${pointer}/filter`);
   const mode = modeOf(filled, pointer);
-  // What the request names is checked in every mode, so that a change of the mode alone is never refused for it.
+  // All members are checked in every mode, so that a change of the mode alone is never refused.
   const vectors = readVectorFields(filled, pointer);
   const lexical = readLexical(filled, mode, { candidatesMax, pointer });
   return {

@@ -2,7 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { checkWeight, checkWeights, checkWhole, given } from './members.ts';
 
-/** How the best results are put into a new order, as a request names it. */
+/** The reranking of the best results, as a request names it. */
 export interface RerankRequest {
   readonly enabled?: boolean | null;
   readonly provider?: string | null;
@@ -21,7 +21,7 @@ export interface RerankOptions {
   /** `null`: the reranker of the service itself. */
   readonly provider: string | null;
   readonly mode: string;
-  /** `null`: four times the limit. */
+  /** `null`: four times the limit of the request. */
   readonly candidateLimit: number | null;
   /** In UTF-16 units. */
   readonly maxCandidateChars: number;
@@ -36,7 +36,7 @@ export interface RerankOptions {
 
 const NAME_LENGTH_MAX = 160;
 
-/** `null` where the request enables no reranking. Throws `validation_failed` or `limit_exceeded` below `pointer`. */
+/** `null` if the request enables no reranking. Throws `validation_failed` or `limit_exceeded` below `pointer`. */
 export function readRerank(request: RerankRequest, pointer: string): RerankOptions | null {
   const { candidateLimit, timeoutSeconds, maxOutputBytes } = request;
   const rerankScoreWeight = checkWeight(request.rerankScoreWeight ?? 1, `${pointer}/rerankScoreWeight`);

@@ -1,4 +1,4 @@
-/** What one retrieval says of its reranking. */
+/** The report of one retrieval about its reranking. */
 export interface RerankOutcome {
   readonly provider: string;
   /** The trace that the provider wrote of its run; `null` without one. */
@@ -6,14 +6,14 @@ export interface RerankOutcome {
   /** `null`: the results have the order of the reranker. */
   readonly failure: RerankFailure | null;
   readonly candidates: number;
-  /** Of the request to the reranker, as UTF-8. */
+  /** Bytes of the request to the reranker, as UTF-8. */
   readonly payloadBytes: number;
-  /** Of its mode; `null`: unlimited. */
+  /** The most bytes of the mode; `null`: unlimited. */
   readonly inputBytesMax: number | null;
 }
 
 export interface RerankFailure {
-  /** One of the classes of provider failures. */
+  /** The class of the provider failure. */
   readonly failureClass: string;
   readonly providerStatus: string;
 }

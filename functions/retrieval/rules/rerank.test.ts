@@ -92,7 +92,7 @@ describe('reranked results', () => {
     );
   });
 
-  test('have the order of the reranker; those that it dropped follow in their old one', () => {
+  test('have the order of the reranker; results that it dropped follow in their old order', () => {
     const results = [result('a', 0.9), result('b', 0.8), result('c', 0.7), result('d', 0.6)];
     const blended = blend(results, [item('d', 1, 0.5), item('b', 2, 0.25)], rerankOnly);
     expect(blended.map(({ result: { id }, score, originalRank }) => [id, score, originalRank])).toEqual([
@@ -119,7 +119,7 @@ describe('reranked results', () => {
     ]);
   });
 
-  test('are all there, each once, whatever the reranker answers', () => {
+  test('are all kept, each once, for any answer of the reranker', () => {
     const ids = fc.constantFrom('a', 'b', 'c', 'd', 'unknown');
     const answers = fc.array(fc.tuple(ids, fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 0.5, 1)));
     const kept = ['a', 'b', 'c', 'd'];

@@ -4,17 +4,17 @@ import type { CollectionPlace } from './merge.ts';
 import type { RerankOptions } from './rerank-options.ts';
 import { beginOf, textOf } from './snippet.ts';
 
-/** The request of the capability `ai.rerank`. Nothing of a record but this text is sent. */
+/** The request of the capability `ai.rerank`. Of a record, only this text is sent. */
 export interface RerankerPayload {
   readonly query: string;
   readonly candidates: readonly RerankCandidate[];
   readonly limit: number;
 }
 
-/** A place that a reranker gives a candidate. */
+/** The rank and the score that a reranker gives a candidate. */
 export interface RerankItem {
   readonly id: string;
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly rank: number;
   readonly score: number;
 }
@@ -25,7 +25,7 @@ export function candidateId({ collection, partitionKey, id }: CollectionPlace): 
   return [collection, partitionKey, id].join(SEPARATOR);
 }
 
-/** The text of a record that a reranker reads, cut to `maxCandidateChars`. */
+/** The text of a record for a reranker, cut to `maxCandidateChars`. */
 export function candidateText(
   content: Json | undefined,
   { contentField, maxCandidateChars }: Pick<RerankOptions, 'contentField' | 'maxCandidateChars'>,
@@ -40,7 +40,7 @@ function firstText(content: Json | undefined): string | null {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'string') return next;
     if (typeof next !== 'object' || next === null) continue;
-    // A call takes no more arguments than the stack holds, and a list may be longer.
+    // The stack limits the number of arguments of a call, and a list may be longer.
     for (const value of Object.values(next).reverse()) open.push(value);
   }
   return null;
@@ -50,9 +50,9 @@ function firstText(content: Json | undefined): string | null {
 export interface Reranked<Result> {
   readonly result: Result;
   readonly score: number;
-  /** `null`: the reranker did not name it, so it keeps its score behind those that were named. */
+  /** `null`: the reranker did not rank the result, so it follows the ranked ones with its old score. */
   readonly rerank: { readonly rank: number; readonly score: number } | null;
-  /** The place before, from 1 on. */
+  /** The rank before reranking, from 1. */
   readonly originalRank: number;
 }
 
@@ -80,7 +80,7 @@ export function blend<Result extends CollectionPlace & { readonly score: number 
   return [...first, ...all.filter(({ rerank }) => rerank === null)];
 }
 
-/** The weighted mean of two scores. It lies between them, so it is finite also where a weight times its score is not. */
+/** The weighted mean of two scores. It lies between them, so it is finite even if a weight times its score is not. */
 function meanOf(weight: number, score: number, otherWeight: number, otherScore: number): number {
   const sum = weight + otherWeight;
   const mean = (weight * score + otherWeight * otherScore) / sum;

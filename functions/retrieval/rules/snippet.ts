@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/canonical-json.ts';
 const LENGTH_MAX = 200;
 const DOTS = '...';
 
-/** The begin of `content.text`, in UTF-16 units; empty without one. A surrogate pair is never split. */
+/** The beginning of `content.text`, in UTF-16 units; empty without a text. A surrogate pair is never split. */
 export function snippetOf(content: Json | undefined): string {
   const text = textOf(content, 'text');
   if (text === null || text.length <= LENGTH_MAX) return text ?? '';

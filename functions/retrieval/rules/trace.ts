@@ -5,13 +5,13 @@ import type { CandidateCounts } from './diagnostics.ts';
 import type { Retrieval } from './request.ts';
 import type { RerankOutcome } from './rerank-outcome.ts';
 
-/** What a retrieval tells of itself. */
+/** The facts of a retrieval for its traces. */
 export interface RetrievalFacts {
   readonly id: string;
   readonly durationMs: number;
-  /** `null` where no vector was made. */
+  /** `null` if no text was embedded. */
   readonly embedding: { readonly modelId: string; readonly dimensions: number } | null;
-  /** Different vectors of the query. */
+  /** The number of different vectors of the query. */
   readonly preparedVectors: number;
   readonly pools: readonly CandidateCounts[];
   readonly returned: number;
@@ -39,7 +39,7 @@ export function retrievalTrace(retrieval: Retrieval, facts: RetrievalFacts): Jso
   };
 }
 
-/** What evaluations and traces say of reranking. */
+/** The members about reranking in evaluations and traces. */
 export type RerankMembers = Omit<
   Pick<RetrievalEvaluationCaseResult, Extract<keyof RetrievalEvaluationCaseResult, `rerank${string}`>>,
   'rerankEnabled'
@@ -58,7 +58,7 @@ export function rerankMembers(outcome: RerankOutcome | null): RerankMembers {
   };
 }
 
-/** What the stored trace `retrieval.search` says of the request. The query is in it: traces of retrievals are read to see it. */
+/** The input of the stored trace `retrieval.search`. It has the query, because readers of traces of retrievals need it. */
 export function tracedRequest({
   query,
   collections,
@@ -84,7 +84,7 @@ export function tracedRequest({
   };
 }
 
-/** What it says of the answer: everything but the texts of the records. */
+/** The output of that trace: the answer without the texts of the records. */
 export function tracedSummary(retrieval: Retrieval, facts: RetrievalFacts): JsonObject {
   const { id: _, durationMs: __, profile: ___, ...summary } = retrievalTrace(retrieval, facts);
   return { status: TRACED_SUCCESS, ...summary };

@@ -4,7 +4,7 @@ import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { checkMost, checkWeight, checkWeights, checkWhole, given } from './members.ts';
 
-/** How the query of a request gets its vector. */
+/** The members of a request for the embedding of its query. */
 export interface EmbeddingOptions {
   readonly field?: string | null;
   readonly purpose?: string | null;
@@ -30,7 +30,7 @@ export interface VectorField {
   /** The text whose vector is compared. */
   readonly question: EmbeddingQuestion;
   readonly candidateLimit: number | null;
-  /** On the similarity as it is. */
+  /** The least similarity, before it is normalized. */
   readonly minScore: number | null;
   /** The member of the request that names the field. */
   readonly pointer: string;
@@ -115,7 +115,7 @@ function fieldOf(field: string | null | undefined): string | null {
   return name === '' ? null : name;
 }
 
-/** The rules of embeddings judge the text; their pointers are turned into those of the retrieval. */
+/** The rules of embeddings check the text; their pointers are translated into those of the retrieval. */
 function readQuestion(
   text: string,
   { purpose, queryPrefix = null, passagePrefix = null, symmetricPrefix = null }: EmbeddingOptions,

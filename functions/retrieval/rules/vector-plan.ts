@@ -10,7 +10,7 @@ export interface PlannedVector {
 }
 
 /**
- * Which vectors of a collection a retrieval compares, in the order of its fields. Throws `validation_failed` for a field that
+ * The vectors of a collection that a retrieval compares, in the order of its fields. Throws `validation_failed` for a field that
  * the collection does not have, for two fields that are one vector, and for a length that the provider does not give.
  */
 export function planVectors(

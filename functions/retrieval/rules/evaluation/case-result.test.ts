@@ -41,12 +41,12 @@ describe('a case', () => {
     ]);
   });
 
-  test('shows no results where the request wants none', () => {
+  test('shows no results if the request excludes them', () => {
     const answer = answered(['a'], 1, { includeTopResults: false });
     expect(finish(succeededCase(0, asked(['a']), answer))['topResults']).toEqual([]);
   });
 
-  test('that failed found nothing', () => {
+  test('that failed has no results', () => {
     const failed = failedCase(0, asked(['a'], ['b']), { k: 10, durationMs: 2, error: 'no collection' });
     expect(failed).toMatchObject({
       status: 'failed',
@@ -59,7 +59,7 @@ describe('a case', () => {
     });
   });
 
-  test('cannot be right where a hard negative is expected', () => {
+  test('is invalid if a hard negative is expected', () => {
     expect(finish(overlapOf(asked(['a', 'b'], ['c', 'b'])))).toBe(1);
     expect(finish(overlapOf(asked(['a', 'b'], ['c'])))).toBeNull();
     expect(finish(overlapOf(asked(['a'])))).toBeNull();

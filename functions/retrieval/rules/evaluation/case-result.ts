@@ -12,7 +12,7 @@ import type { CaseRequest, ExpectedRequest, HardNegativeRequest } from './reques
 const TYPE_LENGTH_MAX = 256;
 
 /**
- * A result of a retrieval as an evaluation judges it.
+ * A result of a retrieval in the form that an evaluation judges.
  * @testonly
  */
 export interface JudgedResult {
@@ -22,28 +22,28 @@ export interface JudgedResult {
   readonly snippet: string;
 }
 
-/** What a case asks and how it went: plain JSON, so that a job can keep it. */
+/** The question and the result of a case: plain JSON, so that a job can store it. */
 export type CaseResult = RetrievalEvaluationCaseResult;
 
 export interface CaseAnswer {
   readonly k: number;
   readonly durationMs: number;
-  /** The best first. */
+  /** Sorted from the best to the worst. */
   readonly results: readonly JudgedResult[];
   readonly includeTopResults: boolean;
-  /** The names of the vectors that were compared. */
+  /** The names of the compared vectors. */
   readonly vectorFields: readonly string[];
   readonly rerankEnabled: boolean;
-  /** The members of a case that tell of reranking. */
+  /** The members of a case about reranking. */
   readonly rerank: RerankMembers;
 }
 
-/** A hard negative that may be an expected match makes a case that cannot be right: its first such index, in small steps. */
+/** The index of the first hard negative that may be an expected match, which makes the case invalid. In small steps. */
 export function overlapOf({ expected, hardNegatives }: CaseRequest): Generator<void, number | null> {
   return firstOverlap(expected, hardNegatives ?? []);
 }
 
-/** The result of a case whose retrieval was answered, in small steps. */
+/** The result of a case whose retrieval succeeded, in small steps. */
 export function* succeededCase(
   index: number,
   asked: CaseRequest,
@@ -58,7 +58,7 @@ export function* succeededCase(
   return caseResult(index, asked, { ...answer, results }, rows);
 }
 
-/** Of each match, whether it means each result: first those of the expected matches, then those of the hard negatives. */
+/** For each match, whether it matches each result: first the expected matches, then the hard negatives. */
 type Rows = readonly (readonly boolean[])[];
 
 function caseResult(index: number, asked: CaseRequest, answer: CaseAnswer, rows: Rows): CaseResult {
@@ -114,7 +114,7 @@ function caseResult(index: number, asked: CaseRequest, answer: CaseAnswer, rows:
   };
 }
 
-/** The result of a case that was not answered: nothing was found. */
+/** The result of a case whose retrieval failed: it found no records. */
 export function failedCase(
   index: number,
   asked: CaseRequest,

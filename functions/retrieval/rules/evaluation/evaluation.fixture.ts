@@ -5,7 +5,7 @@ import type { CaseRequest } from './request.ts';
 
 const place = (id: string) => ({ collection: 'c', partitionKey: 'p', id });
 
-/** A case that expects these ids, and must not find those. */
+/** A case that expects some ids, and has others as hard negatives. */
 export function asked(expected: readonly string[], hardNegatives: readonly string[] = []): CaseRequest {
   return {
     name: 'case',

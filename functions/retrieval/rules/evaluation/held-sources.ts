@@ -1,20 +1,20 @@
 import { equalMembers, isNamed, isObject, isScalar, type SourceReference, spanMembers } from './matching.ts';
 
 const topMembers = ['id', 'kind', 'uri'] as const;
-/** The bit of a shape that tells of a span, behind those of the members that must be equal. */
+/** The bit of a shape for a span, after the bits of the members that must be equal. */
 const SPAN = 1 << (topMembers.length + equalMembers.length);
 
-/** A source as another one is to hold it, read once. */
+/** A source that another source may contain, read once. */
 export interface WantedSource {
-  /** Which members it names. */
+  /** The members that the source names, as bits. */
   readonly shape: number;
-  /** Their values, save of the two ends of the span: what holds it has the same key for this shape. */
+  /** The values of the members, except the ends of the span: a source that contains it has the same key for this shape. */
   readonly key: string;
   readonly start: number | null;
   readonly end: number | null;
 }
 
-/** `null` for a source that says nothing a record's source could differ in. */
+/** `null` for a source without a member that is compared. */
 export function wantedSource(source: SourceReference): WantedSource | null {
   const span = isObject(source.span) ? source.span : {};
   const named = [
@@ -33,7 +33,7 @@ export function wantedSource(source: SourceReference): WantedSource | null {
   };
 }
 
-/** `null` where the source lacks a member of the shape. */
+/** `null` if the source lacks a member of the shape. */
 function keyOf(source: SourceReference, shape: number): string | null {
   const values: unknown[] = [shape];
   for (const [at, name] of topMembers.entries()) {
@@ -52,12 +52,12 @@ function keyOf(source: SourceReference, shape: number): string | null {
   return JSON.stringify(values);
 }
 
-/** What will be looked for: no other source needs a place. */
+/** The shapes of later lookups: the index needs no other sources. */
 export class WantedKeys {
   readonly shapes = new Set<number>();
   readonly keys = new Set<string>();
 
-  /** `places` are where the source may lie; each stands before its key. */
+  /** `places` are the places of the source; each is a prefix of its key. */
   add({ shape, key }: WantedSource, places: readonly string[]): void {
     this.shapes.add(shape);
     for (const place of places) this.keys.add(place + key);
@@ -65,8 +65,8 @@ export class WantedKeys {
 }
 
 /**
- * Sources by what others may want of them. A source is added in as many steps as there are shapes, and looked for in few, however
- * many there are: evaluations compare thousands with thousands.
+ * Indexes sources by the shapes of lookups. Adding a source takes one step for each shape, and a lookup takes few steps for any
+ * number of sources: evaluations compare thousands with thousands.
  */
 export class HeldSources {
   readonly #wanted: WantedKeys;
@@ -84,7 +84,7 @@ export class HeldSources {
     }
   }
 
-  /** Whether one of them, at one of the places, has all that `wanted` names, and its span holds the wanted one. */
+  /** Whether a source at one of the places has all members of `wanted`, and its span contains the wanted span. */
   holds({ key, start, end }: WantedSource, places: readonly string[]): boolean {
     return places.some((place) => this.#spans.get(place + key)?.hold(start, end) === true);
   }
@@ -98,7 +98,7 @@ export class HeldSources {
   }
 }
 
-/** The spans of sources that are equal in all else. */
+/** The spans of sources whose other members are equal. */
 class HeldSpans {
   #firstStart = Number.POSITIVE_INFINITY;
   #lastEnd = Number.NEGATIVE_INFINITY;
@@ -133,7 +133,7 @@ class HeldSpans {
     return this.#both[low - 1]?.end ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** By their starts; each has then the last end of all before it. */
+  /** Sorts the spans by their starts, and gives each the last end of all before it. */
   #sort(): void {
     if (this.#isSorted) return;
     this.#both.sort((a, b) => a.start - b.start);

@@ -4,7 +4,7 @@ import { finish } from '../../../../test/support/finish.ts';
 import { firstOverlap, recordMatches } from './matches.ts';
 import { idsOf, isObject, judgedRecord, type MatchRequest, type SourceReference } from './matching.ts';
 
-/** A second implementation, each with each. */
+/** A second implementation, which compares each pair. */
 const isNamed = (value: unknown) => typeof value === 'string' && value !== '';
 const isScalar = (value: unknown) => isNamed(value) || typeof value === 'number';
 
@@ -70,7 +70,7 @@ const record = fc.record({
 const runs = { numRuns: 3_000 };
 
 describe('the matches of an evaluation', () => {
-  test('are those of a second implementation, record by record', () => {
+  test('equal those of a second implementation, record by record', () => {
     let found = 0;
     const property = fc.property(matches, fc.array(record, { maxLength: 4 }), (all, records) => {
       const judged = records.map(({ place, sources }) =>
@@ -93,7 +93,7 @@ describe('the matches of an evaluation', () => {
     expect(found).toBeGreaterThan(150);
   });
 
-  test('are those of a second implementation where many sources differ in their spans alone', () => {
+  test('equal those of a second implementation if many sources differ only in their spans', () => {
     const end = fc.option(fc.integer({ min: 0, max: 9 }), { nil: null, freq: 8 });
     const spans = fc.array(fc.record({ charStart: end, charEnd: end }), { minLength: 1, maxLength: 8 });
     const place = { collection: 'c', partitionKey: 'p', id: 'r' };
@@ -111,7 +111,7 @@ describe('the matches of an evaluation', () => {
     fc.assert(property, runs);
   });
 
-  test('overlap where a second implementation finds it first', () => {
+  test('overlap first at the same place as in a second implementation', () => {
     const firsts = new Map<number, number>();
     const property = fc.property(matches, matches, (expected, wrong) => {
       const at = wrong.findIndex((one) => expected.some((other) => overlaps(one, other)));
@@ -123,7 +123,7 @@ describe('the matches of an evaluation', () => {
   });
 });
 
-/** How often members of sources are read, in all and between two steps. */
+/** The number of reads of members of sources, in all and between two steps. */
 class Reads {
   all = 0;
   steps = 0;
@@ -158,25 +158,25 @@ class Reads {
 
 const times = <Item>(count: number, make: (at: number) => Item) =>
   Array.from({ length: count }, (_, at) => make(at));
-/** Members of a source that are read each time it is looked at: some for each of two shapes. */
+/** Reads of members in each visit of a source: some for each of two shapes. */
 const LOOK = 25;
 
 describe('the work of an evaluation', () => {
   test.each([
     ['no hard negative', 'y', null],
     ['the last one', 'x', 199],
-  ])('grows with the sources of a case, not with their pairs, where %s overlaps', (_, last, first) => {
+  ])('grows with the sources of a case, not with their pairs, if %s overlaps', (_, last, first) => {
     const reads = new Reads();
     const expected = times(100, () => ({ sources: reads.sources(100, 'x') }));
     const wrong = times(200, (at) => ({ sources: reads.sources(100, at === 199 ? last : 'y') }));
     expect(reads.finish(firstOverlap(expected, wrong))).toBe(first);
-    // 30,000 sources; the search for the first one looks at as many of the wrong ones again, in ever smaller halves.
+    // 30,000 sources; the search for the first overlap visits as many again, in ever smaller halves.
     expect(reads.all).toBeLessThan(30_000 * LOOK * 2);
     expect(reads.steps).toBeLessThan(30_000 * 2);
     expect(reads.longest).toBeLessThan(100 * LOOK);
   });
 
-  test('grows with the sources of a record, not with what they are compared with', () => {
+  test('grows with the sources of a record, not with the sources of the matches', () => {
     const reads = new Reads();
     const wanted = times(300, () => ({ sources: reads.sources(100, 'x') }));
     const place = { collection: 'c', partitionKey: 'p' };

@@ -2,7 +2,7 @@ import type { CollectionPlace } from '../merge.ts';
 import { HeldSources, WantedKeys, type WantedSource, wantedSource } from './held-sources.ts';
 import { idsOf, isNamed, type JudgedRecord, type MatchRequest } from './matching.ts';
 
-/** A match with all that it is compared by, read once. */
+/** A match with all compared members, read once. */
 interface Prepared {
   readonly match: MatchRequest;
   readonly ids: readonly string[];
@@ -23,7 +23,7 @@ function* prepare(matches: readonly MatchRequest[]): Generator<void, readonly Pr
   return prepared;
 }
 
-/** For each match whether it means each record, in their orders. One record's source, or one comparison, a step. */
+/** For each match, whether it matches each record, in their orders. A step is a source of a record, or a comparison. */
 export function* recordMatches(
   matches: readonly MatchRequest[],
   records: readonly JudgedRecord[],
@@ -59,8 +59,8 @@ function isGivenAs(wanted: string | null | undefined, actual: string): boolean {
 }
 
 /**
- * The first hard negative that may mean a record that is expected: they name a common id or source, and no different places. `null`
- * where there is none. All are looked at as one; only where some overlap, ever fewer of them tell which is the first.
+ * The first hard negative that may match an expected record: both name a common id or source, and no different places; `null` if
+ * there is none. Tests all of them together first, and halves the list only if some overlap.
  */
 export function* firstOverlap(
   expected: readonly MatchRequest[],
@@ -89,7 +89,7 @@ interface HeldMatches {
   readonly sources: HeldSources;
 }
 
-/** What matches name, as `others` will look for it. */
+/** The ids and sources of matches, indexed for the lookups of `others`. */
 function* heldBy(
   matches: readonly MatchRequest[],
   prepared: readonly Prepared[],
@@ -129,12 +129,12 @@ const ANY = 0;
 
 type MatchPlace = Pick<MatchRequest, keyof CollectionPlace & keyof MatchRequest>;
 
-/** Under which places a match is found: its own, and those of matches that name fewer. */
+/** The places under which a match is indexed: its own, and those of matches that name fewer members. */
 function placesFound({ collection, partitionKey }: MatchPlace): readonly string[] {
   return placesOf([nameOf(collection), ANY], [nameOf(partitionKey), ANY]);
 }
 
-/** Under which places a match looks: what it does not name it finds everywhere, and what it names also where no name stands. */
+/** The places of a lookup: a member that the match does not name fits every value, and a named one also fits an absent one. */
 function placesSought({ collection, partitionKey }: MatchPlace): readonly string[] {
   return placesOf(soughtNames(nameOf(collection)), soughtNames(nameOf(partitionKey)));
 }

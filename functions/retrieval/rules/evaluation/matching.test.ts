@@ -51,7 +51,7 @@ describe('an expected match', () => {
     expect(isMatch(match, judged)).toBe(expected);
   });
 
-  test('meets no record by accident', () => {
+  test('matches no record by accident', () => {
     const bare = judgedRecord({ ...place, id: 'bare' }, { metadata: null, sources: null });
     expect(isMatch({ id: 'other', sources: [{ kind: 'book' }] }, bare)).toBe(false);
     const odd = judgedRecord({ ...place, id: 'odd' }, { metadata: ['alias'], sources: [null, 'x', ['y']] });

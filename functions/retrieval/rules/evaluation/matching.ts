@@ -10,7 +10,7 @@ export interface SourceReference {
   readonly [member: string]: unknown;
 }
 
-/** Which records a match means, as a request names them. */
+/** The records of a match, as a request names them. */
 export interface MatchRequest {
   readonly id?: string | null;
   readonly partitionKey?: string | null;
@@ -20,7 +20,7 @@ export interface MatchRequest {
   readonly sources?: readonly SourceReference[] | null;
 }
 
-/** What a match is compared with. */
+/** A result in the form that matches are compared with. */
 export interface JudgedRecord extends CollectionPlace {
   /** All names of the record: its id, the ids of its sources, and those that its metadata names. */
   readonly names: ReadonlySet<string>;
@@ -55,13 +55,13 @@ export function judgedRecord(
   return { collection, partitionKey, id, names: new Set([id, ...ids, ...named]), sources: references };
 }
 
-/** The ids of which a record needs one. */
+/** The ids of the match; a record needs one of them. */
 export function idsOf({ id, aliases, sourceIds, sources }: MatchRequest): readonly string[] {
   const ofSources = (sources ?? []).flatMap((source) => stringsOf(source.id));
   return [...stringsOf(id), ...(aliases ?? []), ...(sourceIds ?? []), ...ofSources];
 }
 
-/** Whether the source says anything that a record's source could differ in. */
+/** Whether the source has a member that is compared. */
 export function canDiffer(source: SourceReference): boolean {
   const { id, kind, uri, span } = source;
   return (

@@ -40,7 +40,7 @@ function naive(expected: readonly RankedExpectation[], k: number) {
 }
 
 describe('the metrics of a ranking', () => {
-  test('are those of the same relevances in a smaller unit, where their sum is too large for a number', () => {
+  test('equal those of the same relevances in a smaller unit if their sum is too large for a number', () => {
     const ranks = [1, null, 3, 2];
     const of = (relevances: readonly number[]) =>
       rankMetrics(
@@ -50,7 +50,7 @@ describe('the metrics of a ranking', () => {
     expect(of([1e308, 1e308, 5e307, 1e308]).ndcg).toBeCloseTo(of([2, 2, 1, 2]).ndcg, 12);
   });
 
-  test('are those that scikit-learn gives', () => {
+  test('equal those of scikit-learn', () => {
     expect(vectors.length).toBe(48);
     for (const { k, relevances, ranks, ...known } of vectors) {
       const expected = relevances.map((relevance, at) => ({ relevance, rank: ranks[at] || null }));
@@ -60,7 +60,7 @@ describe('the metrics of a ranking', () => {
     }
   });
 
-  test('are those of a second implementation, also where one result is several expected matches', () => {
+  test('equal those of a second implementation, also if one result matches several expected matches', () => {
     const each = fc.record({
       relevance: fc.constantFrom(0.25, 1, 2, 3),
       rank: fc.option(fc.integer({ min: 1, max: 30 })),

@@ -1,11 +1,11 @@
-/** An expected match with the place of the first result that it means. */
+/** An expected match with the rank of the first matching result. */
 export interface RankedExpectation {
   readonly relevance: number;
-  /** From 1 on; `null` where none of the first k results is meant. */
+  /** Starts at 1; `null` if none of the first k results matches. */
   readonly rank: number | null;
 }
 
-/** How well the first k results hold what was expected. All are from 0 to 1, save `dcg`. */
+/** The quality of the first k results. All values are from 0 to 1, except `dcg`. */
 export interface RankMetrics {
   readonly matched: number;
   readonly firstRank: number | null;
@@ -19,7 +19,7 @@ export interface RankMetrics {
 /**
  * The metrics of one ranking at `k`, after Järvelin and Kekäläinen (2002) and the TREC definitions: precision = matched / k,
  * recall = matched / expected, reciprocal rank = 1 / first rank, DCG = Σ relevance / log2(rank + 1), and nDCG = DCG over that
- * of the relevances in falling order, cut at k. One result may be several expected matches: precision and nDCG end at 1.
+ * of the relevances in falling order, cut at k. One result may match several expected matches: precision and nDCG are at most 1.
  */
 export function rankMetrics(given: readonly RankedExpectation[], k: number): RankMetrics {
   const expected = inFiniteSums(given);
@@ -46,7 +46,7 @@ export function rankMetrics(given: readonly RankedExpectation[], k: number): Ran
   };
 }
 
-/** nDCG is a ratio: where the relevances have no finite sum, they are divided by the largest. */
+/** nDCG is a ratio: if the sum of the relevances is not finite, they are divided by the largest. */
 function inFiniteSums(expected: readonly RankedExpectation[]): readonly RankedExpectation[] {
   if (Number.isFinite(expected.reduce((sum, { relevance }) => sum + relevance, 0))) return expected;
   const largest = expected.reduce((most, { relevance }) => Math.max(most, relevance), 0);

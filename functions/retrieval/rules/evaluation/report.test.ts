@@ -46,13 +46,13 @@ describe('the metrics of an evaluation', () => {
     });
   });
 
-  test('are 0 where no case succeeded', () => {
+  test('are 0 if no case succeeded', () => {
     const none = evaluationMetrics([failed], four);
     for (const name of ['hitRate', 'meanNdcgAtK', 'hardNegativeHitRate', 'rerankFallbackRate'] as const)
       expect(none[name]).toBe(0);
   });
 
-  test('say that a failure ended it', () => {
+  test('report that a failure ended it', () => {
     const strict = { ...four, continueOnError: false };
     expect(evaluationReport([right, failed], strict)).toMatchObject({ attempted: 2, stoppedOnError: true });
     const last = evaluationReport([right, right, right, failed], strict);
@@ -111,12 +111,12 @@ describe('a comparison', () => {
     );
   });
 
-  test('has no deltas where the baseline failed', () => {
+  test('has no deltas if the baseline failed', () => {
     const report = comparisonReport([tried(0, [failed]), tried(1, [right])], comparison);
     expect(report.variants.map(({ deltaFromBaseline }) => deltaFromBaseline)).toEqual([null, null]);
   });
 
-  test('says that a failure ended it only where something was left', () => {
+  test('reports that a failure ended it only if cases were left', () => {
     const strict = { ...comparison, continueOnError: false };
     const stopped = (...all: TriedVariant['cases'][]) =>
       comparisonReport(
@@ -130,12 +130,12 @@ describe('a comparison', () => {
     expect(stopped(good, good, good)).toBe(false);
   });
 
-  test('shows its cases where the request wants them', () => {
+  test('shows its cases if the request includes them', () => {
     const shown = readComparison({ ...twoCases, variants, includeCaseResults: true });
     expect(comparisonReport([tried(0, [right])], shown).variants[0]?.cases).toEqual([right]);
   });
 
-  test('is the same however often its cases went through JSON', () => {
+  test('is the same after its cases went through JSON', () => {
     const some = fc.array(fc.constantFrom(right, half, wrong, failed), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(some, some, (one, two) => {

@@ -2,7 +2,7 @@ import type { CaseResult } from './case-result.ts';
 import type { Comparison, Evaluation, VariantRequest } from './request.ts';
 
 /**
- * Means over the cases that succeeded, 0 without any; those of hard negatives over the cases that have some.
+ * Means over the successful cases, 0 without any; the metrics of hard negatives are means over the cases that have some.
  * @testonly
  */
 export interface EvaluationMetrics {
@@ -39,7 +39,7 @@ interface VariantResult {
   readonly error: string | null;
   readonly durationMs: number;
   readonly metrics: EvaluationMetrics;
-  /** `null` for the first variant, and where it or this one failed. */
+  /** `null` for the first variant, and if the first or this variant failed. */
   readonly deltaFromBaseline: MetricDeltas | null;
   readonly cases: readonly CaseResult[];
 }
@@ -66,13 +66,13 @@ const comparedMetrics = [
   'rerankFallbackRate',
 ] as const;
 
-/** Whether the cases behind these are not tried: the last one failed, and the request stops at failures. */
+/** Whether the remaining cases are skipped: the last case failed, and the request stops at failures. */
 export function stops(cases: readonly CaseResult[], continueOnError: boolean): boolean {
   return !continueOnError && cases.at(-1)?.status === 'failed';
 }
 
 /**
- * The metrics of the cases that were tried. The same cases give the same metrics, however they came together.
+ * The metrics of the cases that ran. The same cases give the same metrics in any order.
  * @testonly
  */
 export function evaluationMetrics(
@@ -113,7 +113,7 @@ export function evaluationReport(cases: readonly CaseResult[], evaluation: Evalu
 
 export type RetrievalReport = EvaluationReport | ComparisonReport;
 
-/** A variant with the cases that were tried. It failed where it stopped, or where no case succeeded. */
+/** A variant with the cases that ran. It failed if it stopped early or no case succeeded. */
 export interface TriedVariant {
   readonly variant: VariantRequest;
   readonly durationMs: number;
@@ -124,7 +124,7 @@ export function hasFailed({ cases }: TriedVariant, { continueOnError }: Evaluati
   return stops(cases, continueOnError) || cases.every(({ status }) => status === 'failed');
 }
 
-/** The report of the variants that were tried. The first one is the baseline of the others. */
+/** The report of the variants that ran. The first one is the baseline of the others. */
 export function comparisonReport(tried: readonly TriedVariant[], comparison: Comparison): ComparisonReport {
   const results: VariantResult[] = [];
   for (const each of tried) results.push(variantResult(each, comparison, results[0] ?? null));
@@ -138,7 +138,7 @@ export function comparisonReport(tried: readonly TriedVariant[], comparison: Com
     variantsAttempted: results.length,
     variantsSucceeded: results.length - failed,
     variantsFailed: failed,
-    // A failure of the last case of all ended nothing.
+    // A failure of the very last case skips no case.
     stoppedOnError: isFailed && !isWhole,
     baselineVariantId: comparison.variants[0]?.id ?? null,
     variants: results,

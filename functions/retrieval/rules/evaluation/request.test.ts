@@ -61,7 +61,7 @@ describe('an evaluation', () => {
     expect(refusal(() => readEvaluation(request))).toEqual(expected);
   });
 
-  test('goes on behind a failure and shows results, unless it says otherwise', () => {
+  test('continues after a failure and shows results by default', () => {
     expect(readEvaluation(one({}))).toMatchObject({
       continueOnError: true,
       includeTopResults: true,
@@ -81,7 +81,7 @@ describe('a comparison', () => {
     expect(refusal(() => readComparison({ ...one({}), variants }))).toEqual(expected);
   });
 
-  test('shows neither results nor cases unless it says so', () => {
+  test('shows neither results nor cases by default', () => {
     expect(readComparison({ ...one({}), variants: [{ id: 'a' }] })).toMatchObject({
       includeTopResults: false,
       includeCaseResults: false,
@@ -100,7 +100,7 @@ describe('a comparison', () => {
     });
   });
 
-  test('keeps the question of a case, whatever else a variant carries', () => {
+  test('keeps the question of a case with any other members of a variant', () => {
     const request = { query: 'q', collections: ['c'] };
     const variant = { id: 'v', query: 'another question', unknown: 1, includeTrace: true };
     expect(withVariant(request, variant)).toEqual({ ...request, includeTrace: true });

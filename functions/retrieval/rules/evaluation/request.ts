@@ -6,7 +6,7 @@ import { checkMost, checkWhole, given } from '../members.ts';
 import { canDiffer, idsOf, type MatchRequest } from './matching.ts';
 
 export interface ExpectedRequest extends MatchRequest {
-  /** Above 0; 1 where absent. */
+  /** Above 0; default: 1. */
   readonly relevance?: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface EvaluationRequest {
   readonly includeTopResults?: boolean | null;
 }
 
-/** Another way to answer the cases: members that are given replace those of each case. */
+/** A variant of the retrieval of the cases: its members replace those of each case. */
 export type VariantRequest = Partial<Omit<RetrievalRequest, 'query' | 'collections'>> & {
   readonly id: string;
   readonly label?: string | null;
@@ -56,8 +56,8 @@ export interface Comparison extends Evaluation {
 }
 
 /**
- * Reads an evaluation. Throws `validation_failed` or `limit_exceeded` naming the member. What only one case breaks, such as
- * a collection that it names, is no fault of the request: that case fails.
+ * Reads an evaluation. Throws `validation_failed` or `limit_exceeded` naming the member. A fault of one case alone, such
+ * as an unknown collection, does not refuse the request: that case fails.
  */
 export function readEvaluation(request: EvaluationRequest): Evaluation {
   return evaluationOf(request, true);
@@ -118,7 +118,7 @@ function checkMatch(match: MatchRequest, pointer: string): void {
   if (!names) throw invalidMember(pointer, 'must have an id, an alias, a source id or a source');
 }
 
-/** All that a variant may replace: the question stays that of the case. */
+/** The members that a variant may replace: the question of the case stays. */
 const replaceable = [
   'profile',
   'collections',
@@ -135,7 +135,7 @@ const replaceable = [
   'includeTrace',
 ] as const satisfies readonly (keyof VariantRequest)[];
 
-/** The retrieval of a case as a variant asks for it. */
+/** The retrieval of a case with the members of a variant. */
 export function withVariant(request: RetrievalRequest, variant: VariantRequest): RetrievalRequest {
   const own = replaceable.flatMap((name) => (given(variant[name]) ? [[name, variant[name]] as const] : []));
   return { ...request, ...Object.fromEntries(own) };
