@@ -36,23 +36,23 @@ export interface BuiltContext {
   readonly answer: RetrievalAnswer;
   readonly chosen: ContextChunks<FoundMatch>;
   readonly cited: Citations;
-  /** `null` where the request asks for none. */
+  /** `null` if the request asks for none. */
   readonly text: ContextText | null;
   readonly graph: GraphExpansion | null;
-  /** `null` where the request asks for none. */
+  /** `null` if the request asks for none. */
   readonly trace: JsonObject | null;
 }
 
 export interface ContextCall extends ReadCall, Pick<RetrieveCall, 'throwsPassing'> {
-  /** Where the question stands in the request. */
+  /** The JSON Pointer of the question in the request. */
   readonly pointer?: string;
-  /** Of the request: traces of rerankers name it. */
+  /** The id of the request, which the traces of rerankers name. */
   readonly correlationId?: string;
 }
 
 /**
- * Answers a question with the texts that a retrieval finds, within the budgets of the request. The same question over the same records
- * has the same text and hashes. Throws what the request breaks, and the refusals of the retrieval.
+ * Builds the context of a question from the texts that a retrieval finds, within the budgets of the request. The same question over
+ * the same records has the same text and hashes. Throws the refusals of the request and of the retrieval.
  */
 export async function buildContext(
   parts: RetrievalParts,

@@ -8,7 +8,7 @@ import type { IngestDocument } from './rules/ingest-document.ts';
 import type { ChunkVector } from './rules/ingest-records.ts';
 import type { PlannedChunk } from './rules/plan-chunks.ts';
 
-/** Texts of one call of the model. */
+/** The most texts of one call of the model. */
 const TEXTS_A_CALL = 64;
 
 /** The vectors of texts in their order. */
@@ -33,7 +33,7 @@ export class ChunkVectors {
     this.#call = call;
   }
 
-  /** `false`: a record whose vector the plan takes has gone, or lost it. */
+  /** `false`: a record whose vector the plan reuses was removed, or has no vector any more. */
   async complete(chunks: readonly PlannedChunk[]): Promise<boolean> {
     const missing = this.#missing(chunks);
     await this.#embed(missing.filter(({ embeddingAction }) => embeddingAction === 'generated'));
@@ -43,7 +43,7 @@ export class ChunkVectors {
     return this.#read(lent);
   }
 
-  /** For a plan that is written in part already: what no record lends any more is embedded. */
+  /** Serves a partly written plan: texts whose vector no record has any more are embedded. */
   async completeRest(chunks: readonly PlannedChunk[]): Promise<void> {
     if (!(await this.complete(chunks))) await this.#embed(this.#missing(chunks));
   }
@@ -63,7 +63,7 @@ export class ChunkVectors {
       chunks.map(({ embeddingTextHash, embeddingText }) => [embeddingTextHash, embeddingText]),
     );
     const all = [...texts];
-    // A call that is short gives no turn by itself, and there may be many.
+    // A short call yields no turn by itself, and a document may need many calls.
     const turns = this.#parts.world.turns.of(this.#space);
     for (let at = 0; at < all.length; at += TEXTS_A_CALL) {
       this.#call.signal?.throwIfAborted();

@@ -10,7 +10,7 @@ import { type EvaluatedCase, evaluateContexts } from './evaluate-context.ts';
 import { expandGraph } from './expand-graph.ts';
 import { readExpansion } from './rules/expansion-request.ts';
 
-/** A model that answers no question but one. */
+/** A model that answers only one question. */
 async function stageWithFailingModel(failure: Error, rerankers?: Rerankers): Promise<RetrievalStage> {
   const store = new MemoryStore(new MemoryDatabase());
   const model = builtInEmbedder('local-token-hash', DIMENSIONS)!;

@@ -13,20 +13,20 @@ export interface EvaluatedCase {
   readonly metadata?: { readonly queryId?: unknown } | null;
 }
 
-/** A case that was tried. */
+/** A case that ran. */
 export interface TriedContext {
   readonly index: number;
   readonly asked: EvaluatedCase;
   readonly durationMs: number;
   readonly outcome:
     | { readonly built: BuiltContext; readonly verdict: CaseVerdict }
-    /** A refusal, also of a provider, that another try would get again: other errors end the evaluation. */
+    /** Whether every further try would get the same refusal, also of a provider: other errors end the evaluation. */
     | { readonly refused: ServiceError };
 }
 
 /**
- * Builds the contexts of the cases one after the other and judges each. A case that is refused fails alone; without `continueOnError` it
- * leaves the others untried. Throws what passes by itself, also of a reranker whose failure the case may fall back from.
+ * Builds the contexts of the cases one after the other and judges each. A refused case fails alone; without `continueOnError` the
+ * remaining cases are skipped. Throws transient failures, also of a reranker whose failure the case may fall back from.
  */
 export async function* evaluateContexts(
   parts: RetrievalParts,
@@ -54,7 +54,7 @@ async function tried(
   call: ContextCall,
 ): Promise<TriedContext['outcome']> {
   try {
-    // A context in the order of a reranker that has no turn would be judged as one in its own.
+    // If the reranker is overloaded, the case must not be judged by a context in the order before reranking.
     const built = await buildContext(parts, space, request, { ...call, throwsPassing: true });
     return { built, verdict: judgeCase(contextFacts(built), expectedGraph) };
   } catch (error) {
@@ -65,7 +65,7 @@ async function tried(
   }
 }
 
-/** Nodes and edges may have one id: it is grounded where each element of this id is. */
+/** A node and an edge may have the same id: the id is grounded if each of its elements is. */
 function groundedById(
   items: readonly { readonly entityId: string; readonly sourceSpans: readonly unknown[] }[],
 ): ReadonlyMap<string, boolean> {

@@ -9,12 +9,12 @@ import { type GraphExpansion, graphExpansion, type WalkOutcome } from './rules/g
 
 const REASON_LENGTH_MAX = 4_096;
 
-/** Refusals that say nothing of the graph: the same call may succeed a moment later. */
+/** Transient refusals, which do not depend on the graph: the same call may succeed a moment later. */
 const PASSING: ReadonlySet<string> = new Set(['unavailable', 'rate_limited']);
 
 /**
- * Walks the graph near the records of a context. A refusal of the walk becomes a status, or with `fallbackOnFailure` false that of the
- * call: `validation_failed` with its words. A refusal that passes is thrown.
+ * Walks the graph near the records of a context. A refusal of the walk becomes a status; with `fallbackOnFailure` false it refuses
+ * the call with `validation_failed` and its detail. A transient refusal is thrown.
  */
 export async function expandGraph(
   parts: RecordParts,

@@ -9,29 +9,29 @@ import { type PackedPlan, packPlan } from './rules/packed-plan.ts';
 import type { IngestPlan } from './rules/plan.ts';
 import type { WriteLedger } from './write-plan.ts';
 
-/** Where a document of a job stands. */
+/** The progress of a document in a job. */
 export interface IngestPlace {
   readonly space: string;
   readonly runId: string;
-  /** Of the document in its job. */
+  /** The index of the document in its job. */
   readonly index: number;
 }
 
-/** A plan of which a part, or all, is written. */
+/** A plan that is partly or fully written. */
 export interface BegunPlan {
   readonly incarnation: string;
   readonly plan: PackedPlan;
-  /** The first write that is left. */
+  /** The index of the first remaining write. */
   readonly next: number;
-  /** Of the records that were written, in the order of the writes. */
+  /** The stamps of the written records, in the order of the writes. */
   readonly revisions: readonly number[];
-  /** The places of removals that were not made. */
+  /** The indexes of skipped removals. */
   readonly spared: readonly number[];
 }
 
 /**
- * What a job has written of a document. It moves in the transactions of the writes, so a job that is executed again writes nothing
- * twice and answers what the first execution would have answered. Upkeep removes it once the run is gone.
+ * The written part of a document of a job. It changes in the transactions of the writes, so a job that is executed again writes
+ * nothing twice and gives the answer of an uninterrupted execution. Upkeep removes it after the run.
  */
 export class IngestProgress {
   readonly #parts: RecordParts;
@@ -46,7 +46,7 @@ export class IngestProgress {
     this.#key = { collection: IMPORT_PROGRESS.name, id };
   }
 
-  /** `null`: nothing is written. */
+  /** `null`: no part is written. */
   async read(): Promise<BegunPlan | null> {
     const store = await this.#parts.store();
     const keys = [{ key: this.#key, view: 'body' as const }];
@@ -54,7 +54,7 @@ export class IngestProgress {
     return records[0] === undefined ? null : begunIn(records[0]);
   }
 
-  /** The part of the transactions that write the plan. Upkeep knows of it before it is there. */
+  /** The part of the ledger in the transactions of the plan. It is registered for upkeep before it exists. */
   async ledger({ incarnation }: StoredCollection, plan: IngestPlan): Promise<WriteLedger> {
     const { space, runId, index } = this.#place;
     if (!this.#announced) await announceLedger(this.#parts, space, runId);
@@ -67,7 +67,7 @@ export class IngestProgress {
       keys: [{ key }],
       writes(found, { from, next, spared }, stamps) {
         const before = headIn(found, key);
-        // Another execution of the job has moved it: this one goes on from there.
+        // Another execution of the job has advanced the ledger: this one continues from there.
         if (before?.incarnation === incarnation ? before.next !== from || before.hash !== hash : from > 0)
           return null;
         const known = from === 0 ? null : before;
@@ -84,7 +84,7 @@ interface ProgressHead extends Omit<BegunPlan, 'plan'> {
   readonly hash: string;
 }
 
-/** Most plans spare nothing, and a head is read with every write. */
+/** Most plans skip no removal, and a head is read with every write. */
 function listsHead(revisions: readonly number[], spared: readonly number[]): Head {
   const common = { revisions: JSON.stringify(revisions) };
   return spared.length === 0 ? common : { ...common, spared: JSON.stringify(spared) };

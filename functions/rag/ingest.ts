@@ -16,19 +16,19 @@ import { checkRecordSizes } from './rules/record-sizes.ts';
 import { storedChunks } from './rules/stored-chunks.ts';
 import { type WriteOptions, type WrittenPlan, type WrittenStamp, writePlan } from './write-plan.ts';
 
-/** Rivals may change the document between plan and commit. So many times it is planned again. */
+/** Tries of a plan: other calls may change the document between plan and commit. */
 const TRIES_MAX = 8;
 
 export interface IngestOptions extends Pick<WriteOptions, 'signal'>, VectorsCall {
-  /** Records of earlier documents of the request. */
+  /** The records of earlier documents of the request. */
   readonly known?: RequestRecords;
-  /** Chunks that the document may have; those of every document where absent. */
+  /** The most chunks of the document; default: the limit of every document. */
   readonly chunksMax?: number;
-  /** Where the document stands in the request. */
+  /** The JSON Pointer of the document in the request. */
   readonly pointer?: string;
-  /** Of a job, which may be executed again: without it, a second call writes a second time. */
+  /** The progress of a job, which may be executed again; without it, a second call writes a second time. */
   readonly progress?: IngestProgress;
-  /** Called before anything is written. Throws where the job was cancelled before. */
+  /** Called before the first write. Throws if the job has been cancelled. */
   readonly decide?: () => Promise<void>;
 }
 
@@ -39,9 +39,9 @@ export interface Ingested {
 }
 
 /**
- * Cuts a document, plans it against the collection, embeds what has no vector and writes it. No text is embedded twice, also where
- * a rival makes a new plan due. With the progress of a job it goes on where an earlier execution has ended. Throws `store_contention`
- * where rivals change the document again and again.
+ * Cuts a document, plans it against the collection, embeds chunks without a vector and writes the plan. No text is embedded twice,
+ * also if another call makes a new plan necessary. With the progress of a job it continues where an earlier execution ended. Throws
+ * `store_contention` if other calls change the document again and again.
  */
 export async function ingestDocument(
   parts: RecordParts,
@@ -92,7 +92,7 @@ class IngestCall {
     this.#vectors = new ChunkVectors(parts, space, document, own.options);
   }
 
-  /** `null`: the collection has changed, and a new plan is due. */
+  /** `null`: the collection has changed, so a new plan is necessary. */
   async planAndWrite(): Promise<Ingested | null> {
     const [parts, document] = [this.#parts, this.#document];
     const { known: shared, progress, decide } = this.#options;
@@ -124,7 +124,7 @@ class IngestCall {
     return { plan, written: null };
   }
 
-  /** `null`: the begun plan is of a collection that has gone, and a new one is due. */
+  /** `null`: the collection of the started plan no longer exists, so a new plan is necessary. */
   async goOn(begun: BegunPlan): Promise<Ingested | null> {
     const collection = await readCollection(this.#parts, this.#space, this.#document.collection);
     if (collection === null) throw collectionMissing(this.#document.collection);
@@ -146,7 +146,7 @@ class IngestCall {
     });
   }
 
-  /** The answer says what was done: between the transactions of a large plan others may have changed its records. */
+  /** The answer reports the actual writes: other calls may change records between the transactions of a large plan. */
   async #done(plan: IngestPlan, writes: readonly PlanWrite[], written: WrittenPlan): Promise<Ingested> {
     const revisions = new Map(written.stamps.map(({ id, revision }) => [id, revision]));
     const spared = new Set(written.spared.map((at) => writes[at]?.key.id ?? ''));
@@ -162,7 +162,7 @@ class IngestCall {
   }
 }
 
-/** The stamps of the writes that are done: removals have none. */
+/** The stamps of the finished writes: removals have none. */
 function stampsOf(done: readonly PlanWrite[], revisions: readonly number[]): readonly WrittenStamp[] {
   const puts = done.filter(({ text }) => text !== null);
   return puts.map(({ key }, at) => {

@@ -7,16 +7,16 @@ import type { StoredChunks } from './rules/stored-chunks.ts';
 /** One write of a plan. */
 export interface PlanWrite {
   readonly key: PartitionedKey;
-  /** The revision that the plan has seen; `null`: no record. */
+  /** The revision that the plan read; `null`: no record. */
   readonly seen: number | null;
-  /** The JSON text of the record; `null` removes it. Made when it is written: all together may be large. */
+  /** The JSON text of the record; `null` removes it. Made at the write, because all texts together may be large. */
   readonly text: (() => string) | null;
 }
 
-/** A record that a plan leaves as it has seen it. */
+/** A record that a plan reads and does not change. */
 export type KeptRecord = Pick<PlanWrite, 'key' | 'seen'>;
 
-/** What stays of the document and of its manifest. */
+/** The kept records of the document and its manifest. */
 export function keptRecords(plan: IngestPlan, stored: StoredChunks): readonly KeptRecord[] {
   const { document, chunks, manifest } = plan;
   const { partitionKey } = document;
@@ -28,7 +28,7 @@ export function keptRecords(plan: IngestPlan, stored: StoredChunks): readonly Ke
     }));
 }
 
-/** The writes of a plan in their order: chunks, then removals, then the manifest, which says that all of it is there. */
+/** The writes of a plan in their order: chunks, then removals, then the manifest, which marks the document as complete. */
 export function planWrites(
   plan: IngestPlan,
   stored: StoredChunks,

@@ -31,7 +31,7 @@ async function stageWithChunks(): Promise<RecordsStage> {
 
 const embed = (texts: readonly string[]) => Promise.resolve(texts.map(() => new Float32Array(8).fill(1)));
 
-/** Counts what a call says that it holds. */
+/** Counts the bytes that a call reports as held. */
 function counter() {
   const counted = { bytes: 0 };
   return { counted, call: { grow: (bytes: number) => void (counted.bytes += bytes) } };
@@ -40,7 +40,7 @@ function counter() {
 test('what a plan reads of records is counted while it is held, and little of it is kept', async () => {
   const stage = await stageWithChunks();
   await ingestDocument(stage.parts, stage.space, documentWith({}), { embed });
-  // Behind the records of the partition a page has others, with which the read ends.
+  // After the records of the partition, a page has others, which end the read.
   await ingestDocument(stage.parts, stage.space, documentWith({}, 'q'), { embed });
   const keys = documentWith({});
   const chunks = finish(cutDocument(keys));

@@ -27,11 +27,11 @@ import {
 } from './rules/stored-chunks.ts';
 
 const KEYS_A_READ = 100;
-/** The size of records is not known before the first read: the largest make 27 MB of these. */
+/** Records of the first read, before their size is known: the largest records make 27 MB. */
 const KEYS_FIRST = 30;
-/** The bodies of one read are to have about so many characters. */
+/** The target size of the bodies of one read, in characters. */
 const READ_CHARACTERS = 4 * 1024 * 1024;
-/** Records with one hash that are read; a plan looks at 50. */
+/** The most records with one hash that are read; a plan uses 50. */
 const SAME_HASH_MAX = 50;
 const ADVICE = 'Use a narrower scope for duplicates and reusable vectors, or larger chunks.';
 
@@ -41,8 +41,8 @@ export interface StoredDocument {
 }
 
 /**
- * What a plan must know of the collection, as of one moment: the records under the keys of its chunks, and by index those with the
- * same hashes and those of the document. Throws the refusal of an absent collection, or of its cost.
+ * Reads the input of a plan from the collection as of one moment: the records under the keys of its chunks, and by index the records
+ * with the same hashes and those of the document. Throws the refusal of an absent collection, or of its cost.
  */
 export async function readStored(
   parts: RecordParts,
@@ -69,7 +69,7 @@ export async function readStored(
   });
 }
 
-/** The vectors of records in the field of the document, in the order of the keys; `null` where there is none. */
+/** The vectors of records in the field of the document, in the order of the keys; `null` for a record without one. */
 export async function readVectors(
   parts: RecordParts,
   space: string,
@@ -121,7 +121,7 @@ async function atOneMoment<Result>(
   );
 }
 
-/** The records under the keys, as far as they are there. The bodies of one read are held at a time. */
+/** The existing records under the keys. Only the bodies of one read are in memory at a time. */
 async function* recordsAt(
   { moment, incarnation, budget, turns, bytes }: RecordReader,
   keys: readonly PartitionedKey[],
@@ -144,7 +144,7 @@ async function* recordsAt(
   }
 }
 
-/** Counts the bytes of one walk, so that what it still holds at its end can be dropped. */
+/** Counts the bytes of one walk, so that the rest can be released at its end. */
 function heldBytes(bytes: AttemptBytes): AttemptBytes & { readonly release: () => void } {
   let held = 0;
   return {
@@ -221,11 +221,11 @@ class ChunkFinder {
     try {
       for await (const record of found) {
         const chunk = this.#chunkOf(record);
-        // An index holds the beginning of a long value.
+        // An index holds only the beginning of a long value.
         if (chunk.metadata[member] === value) yield chunk;
       }
     } finally {
-      // A walk that ends within a page has not dropped it.
+      // A walk that ends within a page has not released the page.
       held.release();
     }
   }
@@ -243,7 +243,7 @@ class ChunkFinder {
       id: value.id,
       type: typeof type === 'string' ? type : '',
       schemaVersion: typeof schemaVersion === 'string' ? schemaVersion : null,
-      // A hash of half a code point is that of its replacement.
+      // Half a code point is hashed as the replacement character.
       contentHash: typeof text === 'string' && text.isWellFormed() ? sha256(text) : null,
       metadata: comparedMetadata(objectOrEmpty(value['metadata'])),
       vector: vector ?? null,

@@ -20,9 +20,9 @@ import {
 } from '../store/port.ts';
 import type { KeptRecord, PlanWrite } from './plan-writes.ts';
 
-/** Writes of one transaction. */
+/** The most writes of one transaction. */
 const WRITES_MAX = 100;
-/** Kept records that the transaction of a whole plan checks. */
+/** The most kept records that the transaction of a whole plan checks. */
 const KEPT_MAX = 100;
 
 export interface WrittenStamp {
@@ -31,10 +31,10 @@ export interface WrittenStamp {
   readonly revision: number;
 }
 
-/** Records of the caller that move in the transactions of the writes, such as the ledger of a job. */
+/** Records of the caller that change in the transactions of the writes, such as the ledger of a job. */
 export interface WriteLedger {
   readonly keys: readonly KeyRequest[];
-  /** `null`: nothing may be written, because another execution of the job has moved the ledger. */
+  /** `null`: the transaction must not write, because another execution of the job has advanced the ledger. */
   readonly writes: (
     found: LoadedRecords,
     moved: LedgerMove,
@@ -42,37 +42,37 @@ export interface WriteLedger {
   ) => readonly Write[] | null;
 }
 
-/** Which writes of a plan a transaction makes. */
+/** The writes of a plan in one transaction. */
 interface LedgerMove {
   readonly from: number;
-  /** The place of the first write that is left. */
+  /** The index of the first remaining write. */
   readonly next: number;
-  /** The places of removals that were not made. */
+  /** The indexes of skipped removals. */
   readonly spared: readonly number[];
 }
 
 export interface WriteOptions {
   readonly ledger?: WriteLedger;
-  /** Records that must be as the plan has seen them, where it goes into one transaction. */
+  /** Records that must be unchanged since the plan, if it fits into one transaction. */
   readonly kept?: readonly KeptRecord[];
-  /** Where an earlier try of the same plan has ended. */
+  /** The end of an earlier try of the same plan. */
   readonly from?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface WrittenPlan {
-  /** Whether all of it went into one transaction: readers saw it whole or not at all. */
+  /** Whether one transaction wrote the whole plan: readers then saw all of it or none. */
   readonly whole: boolean;
   readonly stamps: readonly WrittenStamp[];
-  /** The places of removals that were not made: what stands there is no longer what the plan has seen. */
+  /** The indexes of skipped removals: their records have changed since the plan. */
   readonly spared: readonly number[];
 }
 
 /**
- * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record that a plan that fits
- * writes or keeps is no longer as it has seen it, the name points elsewhere, or the ledger has moved; nothing more was written, and the caller
- * looks anew. A plan of several transactions cannot be made anew once it is begun: there each removal looks for itself, and a chunk is
- * written over what stands there, as a new plan would do.
+ * Writes a plan in one transaction if it fits, otherwise in several, in the order of the writes. `null`: a record of a plan that fits
+ * has changed since the plan, the name points to another collection, or the ledger has advanced; nothing more was written, and the
+ * caller plans again. A started plan of several transactions is not planned again: each removal checks its own record, and a chunk
+ * overwrites the current record, as a new plan would do.
  */
 export async function writePlan(
   parts: RecordParts,
@@ -130,11 +130,11 @@ class PlanWriter {
     this.#space = space;
     this.#collection = collection;
     this.#ledger = ledger;
-    // With more of them a rival may still change one between the plan and its commit.
+    // With more kept records, another call may still change one between the plan and its commit.
     this.#kept = kept.length <= KEPT_MAX ? kept : [];
   }
 
-  /** The writes from `from` on that one transaction can carry, as far as their weight shows; at least one. */
+  /** The writes from `from` on that fit into one transaction by their estimated size; at least one. */
   async fitting(writes: readonly PlanWrite[], from: number): Promise<readonly ReadyWrite[]> {
     const { policy } = this.#collection;
     const turns = this.#parts.world.turns.of(this.#space);
@@ -152,7 +152,7 @@ class PlanWriter {
     return ready;
   }
 
-  /** Fewer where the store finds the transaction too large. A whole plan is written whole or looked at anew. */
+  /** Retries with fewer writes if the store finds the transaction too large. A whole plan is written whole or planned again. */
   async write(batch: readonly ReadyWrite[], from: number, isWhole: boolean): Promise<Written | null> {
     for (let count = batch.length; ; count = Math.ceil(count / 2)) {
       try {
@@ -202,7 +202,7 @@ class PlanWriter {
       const place = recordKey(this.#collection.incarnation, key);
       const before = found.get(place);
       if (input === null) {
-        // What has moved since is somebody else's record now.
+        // A record that has changed since the plan belongs to another writer now.
         if (before !== undefined && this.#isAsSeen(found, { key, seen })) writes.push({ remove: place });
         else passed.push(at);
         continue;

@@ -1,7 +1,7 @@
 import type { DocumentChunk } from './cut-document.ts';
 import type { IngestDocument } from './ingest-document.ts';
 
-/** The names of what the metadata of a chunk says beside that of the request, in the order of the record. */
+/** The names of the metadata members that the service sets in a chunk, in the order of the record. */
 export const FACT_NAMES = [
   'documentId',
   'documentTextHash',
@@ -22,7 +22,7 @@ export const FACT_NAMES = [
 type FactName = (typeof FACT_NAMES)[number];
 export type Fact = readonly [name: FactName, value: string | number | boolean];
 
-/** What the metadata of a chunk says of it. */
+/** The metadata members that the service sets in a chunk. */
 export function chunkFacts(
   document: IngestDocument,
   chunkCount: number,
@@ -48,7 +48,7 @@ export function chunkFacts(
   ];
 }
 
-/** Where the text of a chunk lies, as the vector of the record names it. */
+/** The path of the text of a chunk, for the vector of the record. */
 export function sourceFieldOf({ contentField }: IngestDocument): string {
   return `content.${contentField}`;
 }

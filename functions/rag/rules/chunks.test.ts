@@ -65,7 +65,7 @@ const shapes = fc.integer({ min: 1, max: 40 }).chain((chunkChars) =>
   }),
 );
 
-/** What is wrong with the chunks of a text; `null`: nothing. */
+/** The first fault in the chunks of a text; `null`: none. */
 function faultOf(text: string, shape: { chunkChars: number; overlapChars: number }, spans: ChunkSpan[]) {
   let covered = 0;
   let before: ChunkSpan | null = null;

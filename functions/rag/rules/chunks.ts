@@ -1,27 +1,27 @@
 import { isWhiteSpace, skipWhiteSpace, splitsCodePoint } from './white-space.ts';
 
-/** Where a chunk lies in its document, in UTF-16 units; `end` is the place behind it. */
+/** The span of a chunk in its document, in UTF-16 units; `end` is exclusive. */
 export interface ChunkSpan {
   readonly start: number;
   readonly end: number;
 }
 
 export interface ChunkShape {
-  /** The most that a chunk has; a chunk of 1 may be a code point of two units. */
+  /** The largest size of a chunk; with size 1, a chunk may be a code point of two units. */
   readonly chunkChars: number;
-  /** How much of a chunk the next one repeats at most; less than `chunkChars`. */
+  /** The most units of a chunk that the next one repeats; less than `chunkChars`. */
   readonly overlapChars: number;
 }
 
 /**
- * Cuts a well-formed text into chunks, one a step, so that a caller can let others work between two of them. A chunk ends at the
+ * Cuts a well-formed text into chunks, one a step, so that the caller can let other work run in between. A chunk ends at the
  * last blank line, line end, sentence end or white space of its second half, has no white space at its ends, and splits no code point.
  */
 export function* chunkSpans(
   text: string,
   { chunkChars, overlapChars }: ChunkShape,
 ): Generator<ChunkSpan, void> {
-  // White space alone may follow a chunk: the next one would only repeat the end of this one.
+  // If only white space follows, the next chunk would only repeat the end of this one.
   const last = withoutTrailingSpace(text, 0, text.length);
   for (let from = 0; ; ) {
     const start = skipWhiteSpace(text, from);
@@ -47,7 +47,7 @@ function endOf(text: string, start: number, chunkChars: number): number {
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** The best place to end a chunk, from `least` on and before `most`; an end of a sentence may be at `most`. */
+/** The best end of a chunk, from `least` on and before `most`; the end of a sentence may be at `most`. */
 function breakIn(text: string, least: number, most: number): number | null {
   let line: number | null = null;
   let sentence: number | null = null;
@@ -64,7 +64,7 @@ function breakIn(text: string, least: number, most: number): number | null {
   return line ?? sentence ?? space;
 }
 
-/** Whether the line that begins behind the line end at `at` is empty and ends before `most`. */
+/** Whether the line after the line end at `at` is empty and ends before `most`. */
 function isBlankLine(text: string, at: number, most: number): boolean {
   const next = text.charCodeAt(at + 1) === CR ? at + 2 : at + 1;
   return next < most && text.charCodeAt(next) === LF;

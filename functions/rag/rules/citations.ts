@@ -3,7 +3,7 @@ import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import type { ContextChunk } from './context-chunks.ts';
 import type { ContextOptions } from './context-request.ts';
 
-/** Where the text of a chunk comes from. It is data beside the text: brackets inside a text cite nothing. */
+/** The origin of the text of a chunk. It is data beside the text: brackets inside a text are no citations. */
 export interface ContextCitation {
   /** `c<rank>`, and with several sources `c<rank>.<n>`, from 1. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface ContextCitation {
   readonly sourceUri: string | null;
   readonly sourceLabel: string | null;
   readonly sourceSpan: JsonObject | null;
-  /** The part of the source that the excerpt has, where the span says where it begins. */
+  /** The part of the source in the excerpt, if the span has a start. */
   readonly includedSourceSpan: JsonObject | null;
   readonly contextCharStart: number;
   readonly contextCharEnd: number;
@@ -28,7 +28,7 @@ export interface Citations {
   readonly omitted: number;
 }
 
-/** One for each source of each chunk, and one for a chunk without sources, up to the most that a chunk may have. */
+/** One citation for each source of each chunk, and one for a chunk without sources, up to the maximum of a chunk. */
 export function citationsOf(
   chunks: readonly ContextChunk[],
   {

@@ -8,7 +8,7 @@ import { type ContextGroup, groupKeyOf, groupsOf, pickOrder } from './groups.ts'
 import { isBlank } from './white-space.ts';
 
 export interface ContextChunk<Match extends ContextMatch = ContextMatch> {
-  /** From 1, in the order of the context. */
+  /** The rank, from 1, in the order of the context. */
   readonly rank: number;
   readonly match: Match;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface ContextChunk<Match extends ContextMatch = ContextMatch> {
   readonly originalTextLength: number;
   readonly truncated: boolean;
   readonly excerptHash: string;
-  /** `null` where the request has no groups. */
+  /** `null` if the request has no groups. */
   readonly groupKey: string | null;
 }
 
@@ -31,7 +31,7 @@ interface GroupStats {
 
 export interface ContextChunks<Match extends ContextMatch = ContextMatch> {
   readonly chunks: readonly ContextChunk<Match>[];
-  /** Of the texts of the chunks. */
+  /** The length of the texts of the chunks. */
   readonly totalChars: number;
   readonly skippedEmptyText: number;
   readonly skippedForGroupBudget: number;
@@ -42,8 +42,8 @@ export interface ContextChunks<Match extends ContextMatch = ContextMatch> {
 }
 
 /**
- * Takes as much of the matches as the budgets of the context, of a chunk and of the groups have room for, one match a step. Throws
- * `validation_failed` where a required group stays without its least, and the request wants to fail then.
+ * Selects chunks of the matches within the budgets of the context, of a chunk and of the groups, one match a step. Throws
+ * `validation_failed` if a required group does not reach its minimum and the request wants to fail then.
  */
 export function* contextChunks<Match extends ContextMatch>(
   matches: readonly Match[],
@@ -98,7 +98,7 @@ function textOf({ content }: RecordValue, field: string): string | null {
   return typeof text === 'string' && !isBlank(text) ? text : null;
 }
 
-/** What is left of the budgets of one context. */
+/** The remaining budgets of one context. */
 class Budget {
   readonly #maxChars: number;
   readonly #maxCharsPerChunk: number;
@@ -111,7 +111,7 @@ class Budget {
     this.#maxCharsPerChunk = maxCharsPerChunk;
   }
 
-  /** `null`: there is no room for any of the text. */
+  /** `null`: the budget has no room for the text. */
   take(text: string, group: ContextGroup | null): Excerpt | null {
     if (group !== null && group.room() <= 0) {
       group.skipped += 1;

@@ -5,12 +5,12 @@ import type { ContextChunk } from './context-chunks.ts';
 import type { ContextMatch } from './context-match.ts';
 import { CONTEXT_TEXT_FORMAT, type ContextText } from './context-text.ts';
 
-/** A match with what the answer shows of it. */
+/** A match with its members in the answer. */
 interface ShownMatch extends ContextMatch {
   readonly found: {
     readonly snippet: string;
     readonly diagnostics: JsonObject | null;
-    /** The record as it is stored. */
+    /** The stored text of the record. */
     readonly record: { readonly json: string };
   };
 }
@@ -31,7 +31,7 @@ export interface ShownContext {
 }
 
 /**
- * The JSON text of a context, one chunk a step. What is shown of records goes in as it is stored: their numbers keep all digits.
+ * The JSON text of a context, one chunk a step. It includes the stored texts of records, so their numbers keep all digits.
  */
 export function* contextJson(context: ShownContext): Generator<void, string> {
   const { query, chunks, citations, totalChars, omittedCitationCount, text, trace } = context;

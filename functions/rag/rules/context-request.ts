@@ -1,7 +1,7 @@
 import { invalidMember } from '../../kernel/errors.ts';
 import { contentFieldOf } from './ingest-request.ts';
 
-/** A request whose members have the types that its schema names; what it says of the retrieval is read elsewhere. */
+/** A request whose members have the types of its schema; the members of the retrieval are read elsewhere. */
 export interface ContextRequest {
   readonly contentField?: string | null;
   readonly maxChars?: number | null;

@@ -9,7 +9,7 @@ export interface ContextText {
   readonly hash: string;
 }
 
-/** The chunks and their citations as one text for a model, and behind them the text of a graph. One chunk a step. */
+/** The chunks and their citations as one text for a model, followed by the text of a graph. One chunk a step. */
 export function* contextText(
   chunks: readonly ContextChunk[],
   citations: readonly ContextCitation[],
@@ -25,7 +25,7 @@ export function* contextText(
   }
   if (citations.length > 0) lines.push('Citations:', ...citations.map(citationLine));
   if (graphText !== null && graphText !== '') {
-    // Behind a chunk without citations the blank line is there already.
+    // A chunk without citations already ends with a blank line.
     if (lines.at(-1) !== '') lines.push('');
     lines.push(graphText);
   }
@@ -39,12 +39,12 @@ function citationLine({ id, sourceUri, sourceLabel, recordId }: ContextCitation)
   return oneLine(`[${id}] ${uri}${label} (record: ${recordId})`);
 }
 
-/** A label with a line end could otherwise begin a line that reads as another citation. */
+/** Removes line ends: a label with one could begin a line that looks like another citation. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\r\n\u0085\u2028\u2029]/g, ' ');
 }
 
-/** With the line ends of Unix, and without white space before them. */
+/** The text with Unix line ends, without white space before them. */
 function withoutLineSpace(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   return lines.map((line) => line.trimEnd()).join('\n');

@@ -139,7 +139,7 @@ const cases = fc.record({
   maxChunksOfGroup: fc.integer({ min: 1, max: 4 }),
 });
 
-/** Whether no context passes its budgets, where `measured` says what a chunk counts. */
+/** Whether every context keeps to its budgets, with `measured` as the size of a chunk. */
 const keepsBudgets = (measured: (text: string) => number) =>
   !fc.check(
     fc.property(cases, ({ matches, maxChars, maxCharsPerChunk, maxCharsOfGroup, maxChunksOfGroup }) => {

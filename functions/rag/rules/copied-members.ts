@@ -4,12 +4,12 @@ import { COPIED_BYTES_MAX } from './limits.ts';
 
 type Copied = Pick<IngestDocument, 'metadata' | 'sources'>;
 
-/** Bytes of the metadata and sources of a request: the record of every chunk repeats them. */
+/** The bytes of the metadata and sources of a request, which the record of every chunk repeats. */
 export function copiedBytes(document: Copied): number {
   return metadataBytes(document) + sourceBytes(document);
 }
 
-/** The member that makes the records of a document large. */
+/** The largest repeated member of a document. */
 export function heavierMember(document: Copied): 'metadata' | 'sources' {
   return metadataBytes(document) < sourceBytes(document) ? 'sources' : 'metadata';
 }

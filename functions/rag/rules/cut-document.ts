@@ -7,7 +7,7 @@ import type { IngestDocument } from './ingest-document.ts';
 import { tooManyChunks } from './ingest-request.ts';
 import { COPIED_BYTES_MAX, RAG_CHUNKS_MAX } from './limits.ts';
 
-/** A chunk of a document, whatever the collection holds. */
+/** A chunk of a document, independent of the collection. */
 export interface DocumentChunk {
   readonly index: number;
   readonly id: string;
@@ -15,14 +15,14 @@ export interface DocumentChunk {
   readonly charEnd: number;
   readonly text: string;
   readonly textHash: string;
-  /** The text as the model gets it. */
+  /** The text in the form that the model receives. */
   readonly embeddingText: string;
   readonly embeddingTextHash: string;
   readonly prefixApplied: boolean;
   readonly prefixLength: number;
 }
 
-/** Cuts a document, one chunk a step. Throws `limit_exceeded` where it has too many, or they repeat too much of the request. */
+/** Cuts a document, one chunk a step. Throws `limit_exceeded` if it has too many chunks, or they repeat too many bytes of the request. */
 export function* cutDocument(
   document: IngestDocument,
   pointer = '',

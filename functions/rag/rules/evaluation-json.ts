@@ -1,7 +1,7 @@
 import { type CaseVerdict, type ExpectedGraph, evaluationRates, type FailureCategory } from './evaluation.ts';
 import type { ExpansionLimit, ExpansionStatus } from './graph-context.ts';
 
-/** What the answer says of one case. */
+/** The answer about one case. */
 export interface ContextCaseAnswer {
   readonly index: number;
   readonly name: string | null;
@@ -27,7 +27,7 @@ export type CaseOutcome =
       readonly budgetTruncated: boolean;
       readonly limits: readonly ExpansionLimit[];
       readonly contribution: object | null;
-      /** The JSON text of the context; `null` where it is not asked for. */
+      /** The JSON text of the context; `null` if the request excludes it. */
       readonly context: string | null;
     };
 

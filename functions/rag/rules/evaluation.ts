@@ -9,13 +9,13 @@ export interface ExpectedGraph {
   readonly requireContextTextNotTruncated?: boolean | null;
 }
 
-/** What a context of a case has. */
+/** The elements of the context of a case. */
 export interface EvaluatedContext {
   readonly chunkCount: number;
   readonly graphStatus: ExpansionStatus;
   readonly nodeIds: ReadonlySet<string>;
   readonly edgeIds: ReadonlySet<string>;
-  /** Elements whose provenance the context names, and whether a source says them. */
+  /** Elements with provenance in the context, and whether each has a source. */
   readonly provenance: ReadonlyMap<string, boolean>;
   readonly graphContextText: boolean;
   readonly contextTextTruncated: boolean;
@@ -55,7 +55,7 @@ export interface CaseVerdict {
   readonly failureCategories: readonly FailureCategory[];
 }
 
-/** Judges one case. Without expectations of the graph it passes by what was retrieved alone. */
+/** Judges one case. Without expectations about the graph, the retrieval alone decides. */
 export function judgeCase(context: EvaluatedContext, expected: ExpectedGraph | null): CaseVerdict {
   const nodes = matchedOf(expected?.nodeIds, (id) => context.nodeIds.has(id));
   const edges = matchedOf(expected?.edgeIds, (id) => context.edgeIds.has(id));
@@ -75,7 +75,7 @@ export function judgeCase(context: EvaluatedContext, expected: ExpectedGraph | n
       (expected?.requireContextTextNotTruncated ?? false) && context.contextTextTruncated,
   };
   const passed = !Object.values(missed).includes(true);
-  // They explain why a case has failed, and fail none.
+  // These diagnostics explain a failed case, and do not make a case fail.
   const reasons = passed || expected === null ? {} : reasonsOf(context);
   const failureCategories = categories.filter((category) => ({ ...missed, ...reasons })[category] === true);
   return {
@@ -108,10 +108,10 @@ function matchedOf(
   return { expected: ids.length, matched: ids.length - missing.length, missing };
 }
 
-/** A case that was tried; `null` where it failed with an error. */
+/** A case that ran; `null` if it failed with an error. */
 export type TriedCase = CaseVerdict | null;
 
-/** Rates over the cases that were tried: 1 where nothing was expected. */
+/** Rates over the cases that ran: 1 if they expect nothing. */
 export function evaluationRates(cases: readonly TriedCase[]) {
   const verdicts = cases.filter((each) => each !== null);
   const passedCount = verdicts.filter(({ passed }) => passed).length;
@@ -140,10 +140,10 @@ function rate(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
-/** What an answer shows of it. */
+/** The most characters of a name in an answer. */
 const QUERY_ID_LENGTH_MAX = 2_048;
 
-/** The name of a case in the answer, cut to what an answer shows. `index` counts from 0. */
+/** The name of a case in the answer, truncated. `index` counts from 0. */
 export function queryIdOf(
   name: string | null,
   metadata: { readonly queryId?: unknown } | null,

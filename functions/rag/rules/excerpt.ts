@@ -1,17 +1,17 @@
 import { splitsCodePoint } from './white-space.ts';
 
-/** What marks a text that goes on. */
+/** The mark at the end of a truncated text. */
 const MORE = '...';
 
-/** The beginning of a text, as much of it as a budget has room for. */
+/** The beginning of a text that fits a budget. */
 export interface Excerpt {
   readonly text: string;
-  /** How much of the text it has, in UTF-16 units. */
+  /** The length of the included text, in UTF-16 units. */
   readonly charEnd: number;
   readonly truncated: boolean;
 }
 
-/** At most `budget` UTF-16 units, with the mark of what follows where it has room. It splits no code point. */
+/** At most `budget` UTF-16 units, with the mark of truncation if it fits. It splits no code point. */
 export function excerptOf(text: string, budget: number): Excerpt {
   if (text.length <= budget) return { text, charEnd: text.length, truncated: false };
   const mark = budget > MORE.length ? MORE : '';

@@ -40,7 +40,7 @@ export interface ExpansionOptions {
   readonly seedJsonPointers: readonly string[];
   readonly maxSeedNodes: number;
   readonly profile: TraversalProfile;
-  /** `null`: as many as a graph may have. */
+  /** `null`: the maximum of a graph. */
   readonly maxRecords: number | null;
   readonly allowPartialGraph: boolean;
   readonly includeText: boolean;
@@ -50,7 +50,7 @@ export interface ExpansionOptions {
   readonly fallbackOnFailure: boolean;
 }
 
-/** `null` where the request asks for no graph. Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`. */
+/** `null` if the request asks for no graph. Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`. */
 export function readExpansion(
   given: ExpansionRequest | null | undefined,
   pointer = '/graphExpansion',

@@ -36,7 +36,7 @@ export function graphText(
   return { text, hash: sha256(text), truncated };
 }
 
-/** Where an element of the graph comes from. */
+/** The sources of an element of the graph. */
 interface GraphProvenance {
   readonly entityKind: 'node' | 'edge';
   readonly entityId: string;
@@ -54,7 +54,7 @@ export interface Provenance {
   readonly omitted: number;
 }
 
-/** Nodes, then edges, up to the most; the others are counted. */
+/** Lists nodes, then edges, up to the maximum; the others are counted. */
 export function provenanceOf({ nodes, edges }: FoundGraph, itemsMax: number): Provenance {
   const all = [...nodes.map(nodeProvenance), ...edges.map(edgeProvenance)];
   return { items: all.slice(0, itemsMax), omitted: Math.max(0, all.length - itemsMax) };
@@ -81,7 +81,7 @@ function common(element: GraphNode | GraphEdge) {
 
 export type GroundingStatus = 'source_grounded' | 'ungrounded' | 'none';
 
-/** Whether a source says any of what was found. */
+/** Whether at least one found element has a source. */
 export function groundingStatus({ nodes, edges }: FoundGraph): GroundingStatus {
   if (nodes.length + edges.length === 0) return 'none';
   return [...nodes, ...edges].some(isGrounded) ? 'source_grounded' : 'ungrounded';
@@ -103,7 +103,7 @@ export type ExpansionLimit =
   | 'maxGraphProvenanceItems'
   | 'maxSeedNodes';
 
-/** Which limits cut the expansion, in the order of their list. */
+/** The limits that cut the expansion, in the order of their list. */
 export function limitsHit(cut: Readonly<Record<ExpansionLimit, boolean>>): readonly ExpansionLimit[] {
   const limits: readonly ExpansionLimit[] = [
     'maxRecords',

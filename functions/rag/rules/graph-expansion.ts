@@ -13,29 +13,29 @@ import {
   provenanceOf,
 } from './graph-context.ts';
 
-/** What a walk has found, and in which part of the graph. */
+/** The result of a walk, and the part of the graph that it read. */
 interface WalkedGraph {
   readonly traversed: Traversed;
   readonly source: GraphSource;
   readonly continuationToken: string | null;
 }
 
-/** How an attempt to walk the graph has ended. */
+/** The outcome of an attempt to walk the graph. */
 export type WalkOutcome =
   | { readonly status: 'succeeded'; readonly walked: WalkedGraph }
   | {
       readonly status: Exclude<ExpansionStatus, 'succeeded'>;
-      /** Why nothing was found; `null` where nothing was tried. */
+      /** Why the walk found nothing; `null` if it did not run. */
       readonly reason: string | null;
     };
 
-/** What the graph adds to a context. */
+/** The part of a context that comes from the graph. */
 export interface GraphExpansion {
   readonly status: ExpansionStatus;
-  /** `null` where the request switches it off. */
+  /** `null` if the request disables it. */
   readonly context: ReturnType<typeof contextMembers> | null;
   readonly summary: ReturnType<typeof summaryMembers>;
-  /** The text that joins that of the context. */
+  /** The text that is appended to that of the context. */
   readonly text: string | null;
   readonly found: FoundGraph;
   readonly provenance: Provenance;
@@ -44,7 +44,7 @@ export interface GraphExpansion {
 
 const NOTHING: FoundGraph = { nodes: [], edges: [] };
 
-/** Puts together what was found. `recordIds` are those of the chunks. */
+/** Combines the results of the walk. `recordIds` are those of the chunks. */
 export function graphExpansion(
   options: ExpansionOptions,
   seeds: Seeds,
@@ -104,7 +104,7 @@ function limitsOf({ seeds, outcome, walked, text, provenance }: Made): readonly 
   });
 }
 
-/** Records that were read, and about how many the whole graph has. */
+/** The number of records that were read, and the estimated number of the whole graph. */
 function sourceOf({ walked }: Made) {
   const sourceRecordCount = walked?.source.sourceRecordCount ?? 0;
   const sourceTruncated = walked?.source.sourceTruncated ?? false;

@@ -4,11 +4,11 @@ import type { ContextMatch } from './context-match.ts';
 import type { AssemblyRequest, GroupRequest } from './context-request.ts';
 import { compareKeys, compareUnits } from './order.ts';
 
-/** The groups of records without the value that groups them, and of those where it is null. */
+/** The groups of records without the grouping value, and of records whose value is null. */
 const MISSING = '(missing)';
 const NULL = '(null)';
 
-/** The group of a match; `null` where the request has no groups. */
+/** The group of a match; `null` if the request has no groups. */
 export function groupKeyOf(
   match: ContextMatch,
   { groupBy = null, groupByPath = null }: AssemblyRequest,
@@ -37,10 +37,10 @@ function keyOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What a group may have, and what it has. */
+/** The budgets of a group, and its current use. */
 export class ContextGroup {
   readonly key: string;
-  /** Lower ones come first; groups that the request does not name come last. */
+  /** Lower priorities come first; groups that the request does not name come last. */
   readonly priority: number;
   readonly isRequired: boolean;
   readonly minChunks: number;
@@ -61,7 +61,7 @@ export class ContextGroup {
     this.#maxChars = given?.maxChars ?? assembly.defaultMaxCharsPerGroup ?? Infinity;
   }
 
-  /** UTF-16 units that the group may still have; 0 where it has all its chunks. */
+  /** UTF-16 units that the group may still take; 0 if it has all its chunks. */
   room(): number {
     return this.chunks >= this.#maxChunks ? 0 : this.#maxChars - this.chars;
   }
@@ -76,7 +76,7 @@ export class ContextGroup {
   }
 }
 
-/** The groups that the request names and those of the matches. */
+/** The groups of the request and those of the matches. */
 export function groupsOf(
   keys: readonly (string | null)[],
   assembly: AssemblyRequest,
@@ -96,7 +96,7 @@ interface Pickable {
 }
 
 /**
- * The order in which matches get room: first what groups need at least, by priority; then all others by priority, rank, collection
+ * The order in which matches get room: first the minimum of each group, by priority; then all others by priority, rank, collection
  * and key. Without groups it is the order of the ranks.
  */
 export function pickOrder<Item extends Pickable>(
@@ -122,7 +122,7 @@ export function pickOrder<Item extends Pickable>(
   return [...first, ...sorted.filter((item) => !taken.has(item))];
 }
 
-/** Also of two that are infinite. */
+/** Compares two numbers, also infinite ones. */
 function compareNumbers(a: number, b: number): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

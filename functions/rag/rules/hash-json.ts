@@ -2,15 +2,15 @@ import { snapshotString } from '../../collections/rules/snapshot/snapshot-json.t
 import { itemsOf, membersOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 
-/** What a plan hash reads: values of the service, and JSON texts of the request, whose numbers keep their spelling. */
+/** The input of a plan hash: values of the service, and JSON texts of the request, whose numbers keep their spelling. */
 export type HashValue = null | boolean | number | string | JsonText | readonly HashValue[] | HashObject;
 export interface HashObject {
   readonly [member: string]: HashValue;
 }
 
 /**
- * The text that plan and manifest hashes are made of: members in the order of their UTF-16 units at every level, no white space,
- * everything escaped as in the hash of a snapshot, numbers as received. It is not the canonical JSON of the other hashes.
+ * The input text of plan and manifest hashes: members in the order of their UTF-16 units at every level, no white space, strings
+ * escaped as in the hash of a snapshot, numbers as received. It is not the canonical JSON of the other hashes.
  */
 export function hashJson(value: HashValue): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return JSON.stringify(value);

@@ -5,7 +5,7 @@ const ANY_PREFIX = 'doc';
 const INDEX_DIGITS = 4;
 const HASH_DIGITS = 12;
 const NAME_HASH_DIGITS = 16;
-/** Characters that no prefix begins or ends with. */
+/** Characters that a prefix must not begin or end with. */
 const EDGES = '-_.';
 
 /** The id of a document that its request does not name, from the hash of its text. */
@@ -14,8 +14,8 @@ export function documentIdOf(textHash: string): string {
 }
 
 /**
- * What the ids of a document's records begin with: ASCII that stands in a path, at most 128 characters. Where that loses something
- * of the name, a hash of the name keeps documents apart.
+ * The prefix of the ids of a document's records: ASCII that is safe in a path, at most 128 characters. If the prefix cannot keep the
+ * whole name, it has a hash of the name, which keeps documents apart.
  */
 export function idPrefixOf(given: string): string {
   const name = given.trim();
@@ -33,7 +33,7 @@ function trimmed(text: string): string {
   return text.slice(from, to);
 }
 
-/** Index and text name a chunk, so a chunk that moves or changes is another record. */
+/** The id depends on index and text, so a chunk that moves or changes is another record. */
 export function chunkIdOf(prefix: string, index: number, textHash: string): string {
   const place = String(index).padStart(INDEX_DIGITS, '0');
   return `${prefix}-chunk-${place}-${digitsOf(textHash).slice(0, HASH_DIGITS)}`;
@@ -44,7 +44,7 @@ export function manifestIdOf(prefix: string, given: string | null): string {
   return given === null ? `${prefix}-manifest` : idPrefixOf(given);
 }
 
-/** The hexadecimal digits behind `sha256:`. */
+/** The hexadecimal digits after `sha256:`. */
 function digitsOf(hash: string): string {
   return hash.slice(hash.indexOf(':') + 1);
 }

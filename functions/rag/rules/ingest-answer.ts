@@ -9,7 +9,7 @@ export interface Stamp {
   readonly revision: number;
 }
 
-/** The answer about one document. `stamps` are those of the records that were written. */
+/** The answer about one document. `stamps` are the stamps of the written records. */
 export function ingestAnswer(plan: IngestPlan, stamps: readonly Stamp[], trace: JsonObject | null) {
   const { document, manifest, stale, counts, chunks } = plan;
   const { embedding, options } = document;
@@ -85,7 +85,7 @@ export function addedTotals(totals: IngestTotals, answer: IngestTotals): IngestT
   return Object.fromEntries(sums) as IngestTotals;
 }
 
-/** The counters in what a run says of itself. */
+/** The counters in the result of a run. */
 export function totalsIn(details: Readonly<Record<string, unknown>> | null | undefined): IngestTotals {
   const found = names.map((name) => [name, Number(details?.[name] ?? 0)]);
   return Object.fromEntries(found) as IngestTotals;

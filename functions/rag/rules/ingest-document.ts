@@ -18,11 +18,11 @@ import {
   readOptions,
 } from './ingest-request.ts';
 
-/** A document of a request with all defaults, ready to be cut. */
+/** A checked document of a request, with all defaults. */
 export interface IngestDocument {
   readonly collection: string;
   readonly documentId: string;
-  /** What the ids of its records begin with. */
+  /** The prefix of the ids of its records. */
   readonly idPrefix: string;
   readonly partitionKey: string;
   readonly type: string;
@@ -41,7 +41,7 @@ export interface IngestDocument {
 }
 
 /**
- * Reads the JSON text of a document that its schema has accepted. Metadata and sources keep the spelling of their numbers. Throws
+ * Reads the JSON text of a document that its schema has accepted. Numbers in metadata and sources keep their spelling. Throws
  * `validation_failed` or `limit_exceeded` naming the member below `pointer`.
  */
 export function readDocument(
@@ -86,7 +86,7 @@ function trimmedOrNull(text: string | null | undefined): string | null {
   return blankAsNull(text)?.trim() ?? null;
 }
 
-/** The given sources, or the one that the single members describe. */
+/** The given sources, or the single source that the members of the document describe. */
 function sourcesOf(request: IngestRequest, documentId: string, sources: string | null): readonly string[] {
   const given = sources === null ? [] : itemsOf(sources);
   if (given.length > 0) return given;

@@ -9,7 +9,7 @@ import type { PlannedChunk } from './plan-chunks.ts';
 
 export interface ChunkVector {
   readonly values: Float32Array;
-  /** When the model gave it, as a time of the wire. */
+  /** The time of the embedding, as text. */
   readonly generatedAt: string | null;
 }
 
@@ -18,7 +18,7 @@ interface Member {
   readonly value: string;
 }
 
-/** The JSON text of a chunk's record, for a plan that writes it. */
+/** The JSON text of a chunk's record for a write. */
 export function chunkRecord(
   { document, chunks }: IngestPlan,
   chunk: PlannedChunk,
@@ -58,10 +58,10 @@ function recordHead(
   }));
 }
 
-/** The metadata of the request; what the service says of the chunk holds against it. */
+/** The metadata of the request; the members that the service sets override it. */
 function metadataText({ metadata }: IngestDocument, facts: readonly (readonly [string, unknown])[]): string {
   const names = new Set(facts.map(([name]) => name));
-  // A chunk without a reused vector must not seem to have one.
+  // A chunk without a reused vector must not have the members of one.
   for (const name of ['vectorReusedFromId', 'vectorReusedFromPartitionKey']) names.add(name);
   const derived = facts.map(([name, value]) => ({ name, value: JSON.stringify(value) }));
   return objectOf([...metadata.filter(({ name }) => !names.has(name)), ...derived]);
@@ -92,7 +92,7 @@ function vectorsText(document: IngestDocument, { values, generatedAt }: ChunkVec
   return objectOf([{ name: policy.name, value }]);
 }
 
-/** The JSON text of the record that says how the document was cut. It has no vector and no text of the document. */
+/** The JSON text of the manifest, which describes how the document was cut. It has no vector and no text of the document. */
 export function manifestRecord({ document, chunks }: IngestPlan, manifest: PlannedManifest): string {
   const { embedder, policy, purpose } = document.embedding;
   const metadata = JSON.stringify({

@@ -82,7 +82,7 @@ export interface IngestRequestOptions {
   readonly includeTrace: boolean;
 }
 
-/** What gives the chunks their vectors. */
+/** The source of the vectors of chunks. */
 export interface ChunkEmbedder {
   readonly provider: string;
   readonly modelId: string;
@@ -90,12 +90,12 @@ export interface ChunkEmbedder {
   readonly prefixes: EmbeddingPrefixes;
 }
 
-/** How the chunks of a document are embedded. */
+/** The embedding of the chunks of a document. */
 export interface ChunkEmbedding {
   readonly policy: VectorPolicy;
   readonly embedder: ChunkEmbedder;
   readonly purpose: EmbeddingPurpose;
-  /** Those of the request; `null` where the model's own holds. */
+  /** The prefixes of the request; `null`: those of the model apply. */
   readonly prefixes: EmbeddingPrefixes;
 }
 
@@ -106,18 +106,18 @@ export function checkDocument({ text, partitionKey, type }: IngestRequest, point
   if (isBlank(text)) throw invalidMember(`${pointer}/text`, 'must not be blank');
   if (!text.isWellFormed()) throw invalidMember(`${pointer}/text`, 'must be well-formed Unicode');
   checkPartitionKey(partitionKey, `${pointer}/partitionKey`);
-  // Replacing the chunks of a document would remove its manifest.
+  // A replacement of the chunks of a document would remove its manifest.
   if (type === MANIFEST_TYPE) throw invalidMember(`${pointer}/type`, `must not be ${MANIFEST_TYPE}`);
 }
 
-/** Every chunk repeats them, so none may be larger than a record. */
+/** Every chunk repeats the metadata and sources, so together they must fit into a record. */
 function checkCopiedMembers({ metadata = null, sources }: IngestRequest, pointer: string): void {
   checkJsonBytes(metadata, limits.recordBytesMax, `${pointer}/metadata`);
   for (const [index, source] of (sources ?? []).entries())
     checkJsonBytes(source, limits.recordBytesMax, `${pointer}/sources/${index}`);
 }
 
-/** What of a request is wrong whatever its collection is. Throws as `checkDocument` and `readOptions` do. */
+/** Checks the parts of a request that do not depend on its collection. Throws as `checkDocument` and `readOptions` do. */
 export function checkIngestRequest(request: IngestRequest, pointer = ''): IngestRequestOptions {
   checkDocument(request, pointer);
   checkCopiedMembers(request, pointer);
@@ -128,7 +128,7 @@ export function checkIngestRequest(request: IngestRequest, pointer = ''): Ingest
 }
 
 /**
- * Refuses a batch that could not end: its documents are judged one by one, and those that are refused have no chunks. Throws
+ * Refuses a batch that is too large to finish. Each document is checked alone; a refused document has no chunks. Throws
  * `limit_exceeded`.
  */
 export function checkBatch(items: readonly IngestRequest[]): void {
@@ -153,7 +153,7 @@ function tooLarge(found: string, most: number) {
   return invalidMember('/items', detail, 'limit_exceeded');
 }
 
-/** How many chunks a text has about; none where its options are refused. */
+/** The estimated number of chunks of a text; 0 if its options are refused. */
 function estimateOf(textLength: number, given: IngestOptionsRequest): number {
   const { chunkChars, overlapChars } = sizesOf(given);
   const estimate = Math.ceil(textLength / (chunkChars - overlapChars));
@@ -170,7 +170,7 @@ export function contentFieldOf(given: string | null | undefined, pointer: string
   if (field.trim() === '') throw invalidMember(pointer, 'must not be blank');
   if (/[/\\.]/.test(field)) throw invalidMember(pointer, 'must not hold any of / \\ .');
   if (!field.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
-  // A chunk has its text under this name, and the parser refuses bodies with `__proto__`: no import could read the export.
+  // A chunk has its text under this name. The parser refuses bodies with `__proto__`, so an import could not read the export.
   if (field === '__proto__') throw invalidMember(pointer, 'must not be __proto__');
   return field;
 }
@@ -223,7 +223,7 @@ export function tooManyChunks(pointer: string, found: string) {
   return invalidMember(`${pointer}/chunkChars`, detail, 'limit_exceeded');
 }
 
-/** Throws `validation_failed` where the collection has no such vector, or the model makes vectors of another size. */
+/** Throws `validation_failed` if the collection has no such vector, or the model makes vectors of another size. */
 export function readChunkEmbedding(
   given: IngestEmbedding,
   { vectorPolicies }: CollectionPolicy,
@@ -254,7 +254,7 @@ export function blankAsNull(text: string | null | undefined): string | null {
   return text === null || text === undefined || text.trim() === '' ? null : text;
 }
 
-/** Chunks that a document has lost are removed, which needs the right to delete; a dry run removes nothing. */
+/** An ingestion removes stale chunks, which needs the right to delete; a dry run removes nothing. */
 export function removesRecords(options: IngestRequest['options']): boolean {
   return options?.replaceDocumentChunks === true && options.dryRun !== true;
 }

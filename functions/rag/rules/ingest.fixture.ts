@@ -39,7 +39,7 @@ export function planOf(
   );
 }
 
-/** The record of a chunk as the collection would hold it after a write. */
+/** The record of a chunk after a write. */
 function storedAs(document: IngestDocument, count: number, chunk: DocumentChunk): StoredChunk {
   const { modelId, dimensions } = document.embedding.embedder;
   return {
@@ -55,7 +55,7 @@ function storedAs(document: IngestDocument, count: number, chunk: DocumentChunk)
   };
 }
 
-/** What the collection holds after the plan. */
+/** The records of the collection after the plan. */
 export function storedAfter({ document, chunks }: IngestPlan): StoredChunk[] {
   return chunks
     .filter(({ action }) => action === 'created' || action === 'updated')

@@ -1,19 +1,19 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StoredChunk } from './stored-chunks.ts';
 
-/** Room for the records with all hashes of the largest document; a job counts its bytes nowhere else. */
+/** The limit for the records with all hashes of the largest document; a job has no other limit on these bytes. */
 const KEPT_CHARACTERS_MAX = 128 * 1024 * 1024;
-/** What the objects of one record take beside their texts, about. */
+/** The approximate bytes of the objects of one record, beside their texts. */
 const OVERHEAD = 400;
 
-/** What a plan keeps of the records that it compares, each once, however often it is found. */
+/** The members of compared records that a plan keeps. Each record is kept once, also if several lookups find it. */
 export class KeptChunks {
   readonly #count: (characters: number) => void;
   readonly #advice: string;
   readonly #chunks = new Map<string, StoredChunk>();
   #characters = 0;
 
-  /** `count` learns of all that is kept; `advice` says what the caller can do where it is too much. */
+  /** `count` receives the bytes of all kept records; `advice` is the remedy in the refusal. */
   constructor(count: (characters: number) => void, advice: string) {
     this.#count = count;
     this.#advice = advice;
@@ -23,7 +23,7 @@ export class KeptChunks {
     return this.#chunks.values();
   }
 
-  /** Throws `query_budget_exceeded` where the records of the plan have too much metadata. */
+  /** Throws `query_budget_exceeded` if the records of the plan have too much metadata. */
   keep(chunk: StoredChunk): StoredChunk {
     const key = JSON.stringify([chunk.partitionKey, chunk.id]);
     const known = this.#chunks.get(key);

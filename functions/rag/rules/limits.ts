@@ -10,6 +10,6 @@ export const BATCH_CHUNKS_MAX = limits.ragBatchChunksMax;
 export const CHUNK_TYPE = 'rag.chunk';
 export const MANIFEST_TYPE = 'rag.manifest';
 export const CONTENT_FIELD = 'text';
-/** Bytes of metadata and sources that the chunks of one document repeat together, and those of one batch. */
+/** The most bytes of metadata and sources that all chunks of one document repeat, and all chunks of one batch. */
 export const COPIED_BYTES_MAX = 64 * 1024 * 1024;
 export const BATCH_COPIED_BYTES_MAX = 4 * COPIED_BYTES_MAX;

@@ -37,20 +37,20 @@ export function hashHeader(document: IngestDocument): HashObject {
   };
 }
 
-/** What both hashes read of a chunk. */
+/** The members of a chunk in both hashes. */
 export function hashedChunk({ partitionKey }: IngestDocument, chunk: DocumentChunk): HashObject {
   const { index, id, charStart, charEnd, textHash, embeddingTextHash } = chunk;
   const textLength = charEnd - charStart;
   return { index, id, partitionKey, charStart, charEnd, textLength, textHash, embeddingTextHash };
 }
 
-/** How a document was cut: the text that its hash is made of, and the hash. */
+/** The manifest of a document: the input of its hash, and the hash. */
 export interface Manifest {
   readonly json: string;
   readonly hash: string;
 }
 
-/** Made one chunk a step. It says nothing of what the collection held before. */
+/** Makes the manifest one chunk a step. It does not depend on the collection. */
 export function* makeManifest(
   document: IngestDocument,
   chunks: readonly DocumentChunk[],

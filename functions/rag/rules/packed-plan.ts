@@ -6,7 +6,7 @@ import { makeManifest } from './manifest.ts';
 import { countsOf, type IngestPlan, type PlannedManifest, type StaleChunk } from './plan.ts';
 import type { ChunkAction, EmbeddingAction, PlannedChunk } from './plan-chunks.ts';
 
-/** What of a plan does not follow from its document, as JSON that is small. */
+/** The parts of a plan that do not follow from its document, as small JSON. */
 export interface PackedPlan {
   readonly hash: string;
   /** A letter for each chunk. */
@@ -21,7 +21,7 @@ export interface PackedPlan {
     etag: string | null,
     revision: number | null,
   ])[];
-  /** `null` where the request wants no manifest. */
+  /** `null` if the request wants no manifest. */
   readonly manifest: PlannedManifest['action'] | null;
 }
 
@@ -67,7 +67,7 @@ export function packPlan({ hash, chunks, stale, manifest }: IngestPlan): PackedP
   };
 }
 
-/** The plan as it was packed, for the same document and its chunks, in short steps. Throws for others. */
+/** Unpacks the plan for the same document and its chunks, in short steps. Throws for another document. */
 export function* unpackPlan(
   document: IngestDocument,
   cut: readonly DocumentChunk[],

@@ -10,7 +10,7 @@ export interface PlanHashComparison {
   readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'drifted';
 }
 
-/** Compares two hashes unit by unit. A drift is reported and fails nothing. */
+/** Compares two hashes unit by unit. A difference is reported and refuses nothing. */
 export function comparePlanHashes(
   kind: PlanHashComparison['kind'],
   expectedHash: string | null,
@@ -26,7 +26,7 @@ export function comparePlanHashes(
 const actions: readonly ChunkAction[] = ['created', 'updated', 'reused', 'deduplicated'];
 const embeddingActions: readonly EmbeddingAction[] = ['generated', 'reused', 'unchanged', 'deduplicated'];
 
-/** The actions of a plan with the ids that they concern; every action is there, also with none. */
+/** The actions of a plan with the ids of their chunks; an action without chunks is listed too. */
 export function actionSummary({ chunks, stale }: Pick<IngestPlan, 'chunks' | 'stale'>) {
   const ids = (action: ChunkAction) => chunks.filter((each) => each.action === action).map(({ id }) => id);
   return {
@@ -47,7 +47,7 @@ function countsBy(names: readonly string[], count: (name: never) => number): Rec
   return Object.fromEntries(names.map((name) => [name, count(name as never)]));
 }
 
-/** A chunk of the answer; a record that was written has etag and revision. */
+/** A chunk of the answer; a written record has etag and revision. */
 export function chunkAnswer(
   { document }: IngestPlan,
   chunk: PlannedChunk,

@@ -9,17 +9,17 @@ import type { StoredChunk, StoredChunks } from './stored-chunks.ts';
 export type ChunkAction = 'created' | 'updated' | 'reused' | 'deduplicated';
 export type EmbeddingAction = 'generated' | 'reused' | 'unchanged' | 'deduplicated';
 
-/** What becomes of a chunk. Only `created` and `updated` write its record. */
+/** The action of a plan on a chunk. Only `created` and `updated` write its record. */
 export interface PlannedChunk extends DocumentChunk {
   readonly action: ChunkAction;
   readonly embeddingAction: EmbeddingAction;
-  /** The record whose vector the chunk takes: of the collection, or an earlier chunk of the request. */
+  /** The record whose vector the chunk reuses: of the collection, or of an earlier chunk of the request. */
   readonly vectorFrom: PartitionedKey | null;
-  /** The record that stands for the chunk. */
+  /** The record that represents the chunk: another record with the same text. */
   readonly duplicateOf: PartitionedKey | null;
 }
 
-/** A record of the request, with the document that may lose it. */
+/** A record of the request, with the document that may remove it. */
 interface KnownRecord extends PartitionedKey {
   readonly documentId: string;
 }
@@ -31,30 +31,30 @@ interface RememberedPlan {
 }
 
 interface DecidedIds {
-  /** The ids that the document's chunks have from now on. */
+  /** The ids of the document's chunks after the plan. */
   readonly current: ReadonlySet<string>;
-  /** Those of them that are decided and have a record: only these may stand for another chunk. */
+  /** The ids of decided chunks with a record: only these may represent another chunk. */
   readonly standing: ReadonlySet<string>;
 }
 
-/** Candidates that a plan looks at, in the order of their keys. */
+/** The most candidates that a plan reads, in the order of their keys. */
 const DUPLICATES_MAX = 50;
 const VECTORS_MAX = 25;
 const OWN_NAMES = 'name the documentId under which it was ingested, or give each document names of its own';
 
 /**
- * Records that earlier chunks of one request have or get: a batch of documents shares one. A chunk of it may stand for a later
- * one, or lend its vector.
+ * Records that earlier chunks of one request have or create: a batch of documents shares one instance. Such a record may represent
+ * a later chunk, or lend its vector.
  */
 export class RequestRecords {
   #byText = new Map<string, KnownRecord[]>();
   #byEmbeddedText = new Map<string, KnownRecord[]>();
-  /** Removed by the request. A dry run still finds them in the collection. */
+  /** Records that the request removes. A dry run still finds them in the collection. */
   #gone = new Set<string>();
-  /** The documents of the request's records. A dry run does not find them in the collection. */
+  /** The documents of the records that the request creates. A dry run does not find these records in the collection. */
   #owners = new Map<string, string>();
 
-  /** For a plan that may be made anew. */
+  /** Copies the state for a plan that may be repeated. */
   copy(): RequestRecords {
     const copy = new RequestRecords();
     copy.#byText = copied(this.#byText);
@@ -64,7 +64,7 @@ export class RequestRecords {
     return copy;
   }
 
-  /** Takes over what a copy has got. */
+  /** Takes over the state of a copy. */
   take(copy: RequestRecords): void {
     this.#byText = copy.#byText;
     this.#byEmbeddedText = copy.#byEmbeddedText;
@@ -72,7 +72,7 @@ export class RequestRecords {
     this.#owners = copy.#owners;
   }
 
-  /** Takes over a plan that was made with others, one chunk a step. */
+  /** Takes over a plan from another execution, one chunk a step. */
   *remember({ document, chunks, stale }: RememberedPlan): Generator<void, void> {
     for (const chunk of chunks) {
       if (chunk.action !== 'deduplicated') this.add(document, chunk);
@@ -88,7 +88,7 @@ export class RequestRecords {
     }
   }
 
-  /** Gives the record to the document. Throws `validation_failed` for the member at `pointer` where it is one of another document. */
+  /** Assigns the record to the document. Throws `validation_failed` for the member at `pointer` if another document has the record. */
   claim(
     { partitionKey, documentId }: IngestDocument,
     id: string,
@@ -133,7 +133,7 @@ export class RequestRecords {
   }
 }
 
-/** Whether an earlier item of the request wrote the record for this very document, which loses it now, or may do so. */
+/** Whether an earlier item of the request wrote the record for the same document, which removes it now or may remove it. */
 function isLost(document: IngestDocument, key: KnownRecord, { current, standing }: DecidedIds): boolean {
   if (key.partitionKey !== document.partitionKey) return false;
   if (current.has(key.id)) return !standing.has(key.id);
@@ -172,7 +172,7 @@ function isInScope({ partitionKey }: PartitionedKey, document: IngestDocument, s
   return scope !== 'partition' || partitionKey === document.partitionKey;
 }
 
-/** Decides each chunk in its order, one a step. `known` gets the records of this document. */
+/** Decides each chunk in its order, one a step. Adds the records of this document to `known`. */
 export function* planChunks(
   document: IngestDocument,
   chunks: readonly DocumentChunk[],
@@ -244,7 +244,7 @@ function hasVectorOf({ embedding }: IngestDocument, { vector }: StoredChunk): bo
   return vector?.model === embedding.embedder.modelId && vector.dimensions === embedding.embedder.dimensions;
 }
 
-/** Whether the record's text was embedded as that of the chunk would be. */
+/** Whether the record's text was embedded with the model and prefixes of the chunk. */
 function isEmbeddedAlike(document: IngestDocument, chunk: DocumentChunk, other: StoredChunk): boolean {
   const { purpose, embedder } = document.embedding;
   return (
@@ -273,7 +273,7 @@ function duplicate(planning: Planning, chunk: DocumentChunk): PartitionedKey | n
   return keyOf(found);
 }
 
-/** Whether this very request removes the record, or writes it anew: it may stand for no chunk. */
+/** Whether this request removes or overwrites the record, so that it must not represent a chunk. */
 function isLeaving(document: IngestDocument, record: StoredChunk, current: ReadonlySet<string>): boolean {
   if (record.partitionKey !== document.partitionKey) return false;
   const isOfDocument = record.metadata['documentId'] === document.documentId;

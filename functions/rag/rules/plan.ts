@@ -40,20 +40,20 @@ export interface IngestCounts {
   readonly deduplicatedCount: number;
 }
 
-/** All that an ingestion does to the collection. A dry run has the same. */
+/** All changes of an ingestion to the collection. A dry run has the same plan. */
 export interface IngestPlan {
   readonly document: IngestDocument;
   readonly chunks: readonly PlannedChunk[];
   readonly stale: readonly StaleChunk[];
-  /** `null` where the request wants none. */
+  /** `null` if the request wants no manifest. */
   readonly manifest: PlannedManifest | null;
   readonly counts: IngestCounts;
   readonly hash: string;
 }
 
 /**
- * Plans an ingestion against what the collection holds, in short steps. The same document over the same records has the same plan
- * and hash. Throws `validation_failed` where the manifest would take the id of a chunk, or a record would take that of one of another document.
+ * Plans an ingestion against the records of the collection, in short steps. The same document over the same records has the same plan
+ * and hash. Throws `validation_failed` if the manifest would take the id of a chunk, or a record the id of another document's record.
  */
 export function* planIngestion(
   document: IngestDocument,
@@ -67,22 +67,22 @@ export function* planIngestion(
   known.lose(stale);
   const manifest = yield* planManifest(document, chunks, stored, pointer);
   if (manifest !== null) known.claim(document, manifest.id, stored, `${pointer}/options/manifestId`);
-  // Each of these reads all chunks: they are steps of their own.
+  // Each of these reads all chunks, so each is a step of its own.
   yield;
   const counts = countsOf(chunks, stale);
   const plan = { document, chunks, stale, manifest, counts };
   return { ...plan, hash: yield* planHash(plan) };
 }
 
-/** What became of the writes of a plan. */
+/** The outcome of the writes of a plan. */
 export interface PlanOutcome {
-  /** The revisions of the records that were written. */
+  /** The revisions of the written records. */
   readonly revisions: ReadonlyMap<string, number>;
-  /** Records that were to be removed and were not. */
+  /** Records whose removal was skipped. */
   readonly spared: ReadonlySet<string>;
 }
 
-/** The plan as it was done where others have changed its records meanwhile, with the hash of that; the plan itself where it was as seen. */
+/** The plan with its actual outcome and its hash, if other calls changed records meanwhile; otherwise the plan itself. */
 export function* planAsDone(
   plan: IngestPlan,
   { revisions, spared }: PlanOutcome,
@@ -103,7 +103,7 @@ export function* planAsDone(
   return { ...done, hash: yield* planHash(done) };
 }
 
-/** A chunk for which another record stands has none: what the document had of it is stale. */
+/** A chunk that another record represents has no record of its own: an older one of the document is stale. */
 function staleIn({ ofDocument }: StoredChunks, chunks: readonly PlannedChunk[]): readonly StaleChunk[] {
   const own = chunks.filter(({ action }) => action !== 'deduplicated');
   const current = new Set(own.map(({ id }) => id));
@@ -116,7 +116,7 @@ function staleChunk({ id, partitionKey, metadata, etag, revision }: StoredChunk)
   return {
     id,
     partitionKey,
-    // Metadata of a record may be written by hand.
+    // A caller may have written the metadata of a record.
     chunkIndex: Number.isSafeInteger(chunkIndex) ? (chunkIndex as number) : null,
     textHash: typeof textHash === 'string' ? textHash : null,
     etag,

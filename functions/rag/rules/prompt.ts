@@ -31,7 +31,7 @@ export interface ContextPrompt {
   readonly messages: readonly { readonly role: 'system' | 'user'; readonly content: string }[];
 }
 
-/** Refuses a template before anything is searched for it. Throws `validation_failed` naming the member below `pointer`. */
+/** Refuses an invalid template before the first search. Throws `validation_failed` naming the member below `pointer`. */
 export function checkTemplate({ format, maxPromptChars }: PromptTemplate, pointer = '/template'): void {
   if ((format ?? FORMAT) !== FORMAT) throw invalidMember(`${pointer}/format`, `must be ${FORMAT}`);
   const most = maxPromptChars ?? 1;
@@ -40,8 +40,8 @@ export function checkTemplate({ format, maxPromptChars }: PromptTemplate, pointe
 }
 
 /**
- * The prompt of a context. Throws `validation_failed` where it is longer than the template allows, or the context is empty and the
- * template refuses that.
+ * The prompt of a context. Throws `validation_failed` if it is longer than the template allows, or if the context is empty and
+ * the template refuses that.
  */
 export function promptOf(
   context: PromptContext,

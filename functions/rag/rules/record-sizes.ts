@@ -6,13 +6,13 @@ import { RAG_CHUNKS_MAX } from './limits.ts';
 import type { IngestPlan } from './plan.ts';
 import type { PlannedChunk } from './plan-chunks.ts';
 
-/** A UTF-16 unit in JSON takes at most so many bytes, as `\u0000` does. */
+/** The most bytes of a UTF-16 unit in JSON, such as `\u0000`. */
 const UNIT_BYTES_MAX = 6;
 const SAMPLE_TIME = '2000-01-01T00:00:00.000Z';
 
 /**
- * Refuses a plan with a record that no collection takes, before anything is embedded or written, in short steps. A dry run is refused
- * as the real one is. Throws `limit_exceeded` naming the member below `pointer`.
+ * Refuses a plan with a record that is too large, before the first embedding and write, in short steps. A dry run gets the same
+ * refusals. Throws `limit_exceeded` naming the member below `pointer`.
  */
 export function* checkRecordSizes(plan: IngestPlan, pointer = ''): Generator<void, void> {
   const { document, chunks, manifest } = plan;
@@ -33,8 +33,8 @@ export function* checkRecordSizes(plan: IngestPlan, pointer = ''): Generator<voi
 }
 
 /**
- * How many bytes the record of a chunk has at most as it is stored. The metadata may be large: the chunks of a plan differ in their
- * texts, references and digits, so all else is measured once.
+ * An upper bound for the stored bytes of a chunk's record. The metadata may be large, and the chunks of a plan differ only in texts,
+ * references and digits, so all other members are measured once.
  * @testonly
  */
 export function chunkBytes(plan: IngestPlan): (chunk: PlannedChunk) => number {

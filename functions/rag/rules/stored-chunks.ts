@@ -8,14 +8,14 @@ const comparedNames = [...FACT_NAMES, 'manifestHash', 'chunkRecordType'];
 
 export type ComparedMetadata = Readonly<Record<string, string | number | boolean>>;
 
-/** What a plan reads of a stored record. It has neither text nor other metadata: a plan may see thousands of large records. */
+/** The members of a stored record that a plan needs. It has no text and no other metadata: a plan may read thousands of large records. */
 export interface StoredChunk extends PartitionedKey {
   readonly type: string;
   readonly schemaVersion: string | null;
-  /** The hash of the text in the content field of the request; `null` where it holds none. */
+  /** The hash of the text in the content field of the request; `null` if the field has no text. */
   readonly contentHash: string | null;
   readonly metadata: ComparedMetadata;
-  /** The vector in the field of the request; `null` where the record has none. */
+  /** The vector in the field of the request; `null` if the record has none. */
   readonly vector: StoredVector | null;
   readonly etag: string | null;
   readonly revision: number | null;
@@ -27,7 +27,7 @@ interface StoredVector {
   readonly sourceField: string | null;
 }
 
-/** What the collection holds of a document and of texts like its own, found before the plan is made. */
+/** The stored records of a document and those with the same texts, read before the plan. */
 export interface StoredChunks {
   /** The record under the key of a chunk or of the manifest. */
   readonly at: (key: PartitionedKey) => StoredChunk | null;
@@ -39,7 +39,7 @@ export interface StoredChunks {
   readonly ofDocument: readonly StoredChunk[];
 }
 
-/** Of all metadata what plans compare; they compare no lists and objects. */
+/** The metadata that plans compare; they compare no lists and objects. */
 export function comparedMetadata(metadata: Readonly<Record<string, Json>>): ComparedMetadata {
   const compared: Record<string, string | number | boolean> = {};
   for (const name of comparedNames) {
@@ -49,7 +49,7 @@ export function comparedMetadata(metadata: Readonly<Record<string, Json>>): Comp
   return compared;
 }
 
-/** Over records that are at hand; one record may be found in more than one way. */
+/** Looks up records in memory; several lookups may find the same record. */
 export function storedChunks(
   records: Iterable<StoredChunk>,
   ofDocument: readonly StoredChunk[],

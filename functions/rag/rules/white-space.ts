@@ -13,7 +13,7 @@ export function isWhiteSpace(unit: number): boolean {
   );
 }
 
-/** The first place from `at` on that holds no white space; the length of the text where there is none. */
+/** The first index from `at` on without white space; the length of the text if there is none. */
 export function skipWhiteSpace(text: string, at: number): number {
   let place = at;
   while (place < text.length && isWhiteSpace(text.charCodeAt(place))) place += 1;
