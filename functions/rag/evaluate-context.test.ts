@@ -62,7 +62,7 @@ test.each<readonly [string, Error]>([
   ...(['store_contention', 'rate_limited', 'search_index_building', 'unavailable'] as const).map(
     (code) => [code, new ServiceError(code, 'Try again.')] as const,
   ),
-])('%s is no result of a case: it ends the evaluation', async (_, error) => {
+])('%s is no result of a case, and ends the evaluation', async (_, error) => {
   const stage = await stageWithFailingModel(error);
   for (const continueOnError of [true, false])
     await expect(wordsOf(stage, { continueOnError })).rejects.toBe(error);
@@ -85,13 +85,13 @@ describe.each([true, false])('with fallbackOnFailure %s', (fallbackOnFailure) =>
     await expect(evaluate(error as ProviderFailure)).rejects.toBe(error);
   });
 
-  test('a failure of a reranker that lasts is the result of its case', async () => {
+  test('a permanent failure of a reranker is the result of its case', async () => {
     const words = fallbackOnFailure ? null : (expect.stringContaining('auth, http_401') as string);
     expect(await evaluate(lasting)).toEqual([words]);
   });
 });
 
-test('a caller that goes away while the model works ends the evaluation', async () => {
+test('a caller that disconnects while the model works ends the evaluation', async () => {
   const stage = await stageWithFailingModel(lasting);
   const gone = new AbortController();
   const { embedder } = stage.parts.embeddings;

@@ -37,7 +37,7 @@ function counter() {
   return { counted, call: { grow: (bytes: number) => void (counted.bytes += bytes) } };
 }
 
-test('what a plan reads of records is counted while it is held, and little of it is kept', async () => {
+test('the records that a plan reads are counted while they are in memory, and little of them is kept', async () => {
   const stage = await stageWithChunks();
   await ingestDocument(stage.parts, stage.space, documentWith({}), { embed });
   // After the records of the partition, a page has others, which end the read.

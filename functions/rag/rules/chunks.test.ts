@@ -18,7 +18,7 @@ describe('a chunk ends', () => {
     expect(cut(text, 12)).toEqual(chunks);
   });
 
-  test('behind a sentence that fills it', () => {
+  test('after a sentence that fills it', () => {
     expect(cut('aa bb ccc. dddd', 10)).toEqual(['aa bb ccc.', 'dddd']);
   });
 
@@ -37,7 +37,7 @@ test('a chunk repeats the end of the one before', () => {
   expect(cut('abcdef', 3, 2)).toEqual(['abc', 'bcd', 'cde', 'def']);
 });
 
-test('no chunk splits a code point, though its size would', () => {
+test('no chunk splits a code point, even if its size would', () => {
   expect(cut('😀😀😀', 1)).toEqual(['😀', '😀', '😀']);
   expect(cut('a😀b😀', 2)).toEqual(['a', '😀', 'b', '😀']);
   expect(cut('ab😀cd', 4, 2)).toEqual(['ab😀', '😀cd']);
@@ -95,7 +95,7 @@ const holds = (spansOf: typeof chunkSpans) =>
     { numRuns: 5_000 },
   ).failed;
 
-test('chunks cover the text, overlap as asked and keep to their size', () => {
+test('chunks cover the text, overlap as requested and keep to their size', () => {
   expect(holds(chunkSpans)).toBe(true);
 });
 
@@ -109,7 +109,7 @@ test('and the comparison finds a lost end, a lost overlap and a split code point
   expect(holds(faulty((spans) => spans.map(({ start, end }) => ({ start, end: end - 1 }))))).toBe(false);
 });
 
-test('a text of two million characters is cut in short steps, also where it is white space', () => {
+test('a text of two million characters is cut in short steps, also if it is white space', () => {
   const { length } = [
     ...chunkSpans('A sentence of some words. '.repeat(76_000), { chunkChars: 1_200, overlapChars: 150 }),
   ];

@@ -38,7 +38,7 @@ describe('an excerpt', () => {
   });
 });
 
-test('matches without text are counted, and give no chunk', () => {
+test('matches without text are counted, and become no chunk', () => {
   const matches = [
     match(1, ' '),
     match(2, 7),
@@ -50,7 +50,7 @@ test('matches without text are counted, and give no chunk', () => {
   expect(contextOf(matches, { contentField: 'toString' }).skippedEmptyText).toBe(5);
 });
 
-test('the budget of the context ends in the middle of a chunk, and drops those behind it', () => {
+test('the budget of the context ends within a chunk, and drops the chunks after it', () => {
   const context = contextOf([match(1, 'abcdef'), match(2, 'ghijkl'), match(3, 'm')], { maxChars: 10 });
   expect(context.chunks.map(({ text }) => text)).toEqual(['abcdef', 'g...']);
   expect(context).toMatchObject({ totalChars: 10, droppedForBudget: 1, budgetExhausted: true });
@@ -64,12 +64,12 @@ const assembled = (assembly: AssemblyRequest, matches = kinds('a', 'a', 'b', 'c'
   contextOf(matches, { contextAssembly: { groupBy: 'metadata', groupByPath: 'kind', ...assembly } });
 
 describe('groups', () => {
-  test('are asked for by priority, those without one last', () => {
+  test('are ordered by priority, those without one last', () => {
     const groups = [{ key: 'c', priority: 1 }, { key: 'b' }];
     expect(idsOf(assembled({ groups }))).toEqual(['r4', 'r3', 'r1', 'r2']);
   });
 
-  test('get first what they need at least', () => {
+  test('get their minimum first', () => {
     const groups = [
       { key: 'a', priority: 1 },
       { key: 'c', priority: 2, required: true },
@@ -78,7 +78,7 @@ describe('groups', () => {
     expect(idsOf(assembled({ groups }))).toEqual(['r4', 'r3', 'r1', 'r2']);
   });
 
-  test('have no more than their chunks and characters', () => {
+  test('keep to their limits of chunks and characters', () => {
     const chunks = assembled({ defaultMaxChunksPerGroup: 1 });
     expect([idsOf(chunks), chunks.skippedForGroupBudget]).toEqual([['r1', 'r3', 'r4'], 1]);
     const chars = assembled({ groups: [{ key: 'a', maxChars: 6 }] });
@@ -99,7 +99,7 @@ describe('groups', () => {
     expect(contextOf([match(1, 'text', record)], { contextAssembly }).chunks[0]?.groupKey).toBe(key);
   });
 
-  test('that are required and stay without their least are named, or refuse the request', () => {
+  test('that are required and do not reach their minimum are listed, or refuse the request', () => {
     const groups = [
       { key: 'z', required: true },
       { key: 'b', required: true, minChunks: 2 },
@@ -176,11 +176,11 @@ const keepsBudgets = (measured: (text: string) => number) =>
     { numRuns: 3_000 },
   ).failed;
 
-test('no context passes a budget, nor splits a code point', () => {
+test('no context exceeds a budget or splits a code point', () => {
   expect(keepsBudgets((text) => text.length)).toBe(true);
 });
 
-test('and the comparison finds a budget that forgets the mark of what follows', () => {
+test('and the comparison finds a budget that does not count the mark of truncation', () => {
   expect(keepsBudgets((text) => text.length + (text.endsWith('...') ? 1 : 0))).toBe(false);
 });
 
@@ -196,7 +196,7 @@ describe('citations', () => {
     expect(cited([{}, { kind: 'k' }]).citations.map(({ id }) => id)).toEqual(['c1.1', 'c1.2']);
   });
 
-  test('beyond the most of a chunk are counted, and keep the ids of several', () => {
+  test('beyond the maximum of a chunk are counted, and the others keep numbered ids', () => {
     const { citations, omitted } = cited([{}, {}, {}], { maxCitationsPerChunk: 1 });
     expect([citations.map(({ id }) => id), omitted]).toEqual([['c1.1'], 2]);
     expect(cited([{}], { includeCitations: false })).toEqual({ citations: [], omitted: 0 });
@@ -206,13 +206,13 @@ describe('citations', () => {
     [{ charStart: 10, charEnd: 100 }, 10, 13],
     [{ charStart: 10, charEnd: 12 }, 10, 12],
     [{ charStart: 10 }, 10, 13],
-  ])('say which part of %j the excerpt has', (span, charStart, charEnd) => {
+  ])('give the part of %j in the excerpt', (span, charStart, charEnd) => {
     const [citation] = cited([{ span: { ...span, anchor: 'a' } }], { maxCharsPerChunk: 3 }).citations;
     expect(citation?.includedSourceSpan).toEqual({ charStart, charEnd, anchor: 'a' });
     expect(citation?.sourceSpan).toEqual({ ...span, anchor: 'a' });
   });
 
-  test('say nothing of a span without a beginning', () => {
+  test('have no part of a span without a start', () => {
     expect(cited([{ span: { anchor: 'a' } }]).citations[0]?.includedSourceSpan).toBe(null);
   });
 });

@@ -51,13 +51,13 @@ test('provenance has nodes before edges, and counts what it leaves out', () => {
   expect(provenanceOf({ nodes, edges }, 0)).toEqual({ items: [], omitted: 3 });
 });
 
-test('a graph is grounded where a source says any of it', () => {
+test('a graph is grounded if at least one element has a source', () => {
   expect(groundingStatus({ nodes, edges })).toBe('source_grounded');
   expect(groundingStatus({ nodes: [], edges })).toBe('ungrounded');
   expect(groundingStatus({ nodes: [], edges: [] })).toBe('none');
 });
 
-test('limits are named in one order', () => {
+test('limits are listed in a fixed order', () => {
   const none = { maxRecords: false, edgeLimit: false, nodeLimit: false, maxGraphContextChars: false };
   expect(limitsHit({ ...none, maxSeedNodes: true, maxGraphProvenanceItems: true, maxRecords: true })).toEqual(
     ['maxRecords', 'maxGraphProvenanceItems', 'maxSeedNodes'],
@@ -103,7 +103,7 @@ describe('a case', () => {
     expect([verdict.failureCategories, verdict.passed]).toEqual([failures, failures.length === 0]);
   });
 
-  test('adds to the rates of its evaluation, which are 1 where nothing is expected', () => {
+  test('adds to the rates of its evaluation, which are 1 if no case has expectations', () => {
     const half = judgeCase(context, { nodeIds: ['a', 'z'] });
     expect(evaluationRates([judgeCase(context, null), half, null])).toEqual({
       passedCount: 1,
@@ -116,7 +116,7 @@ describe('a case', () => {
     expect(evaluationRates([])).toMatchObject({ passRate: 1, nodeHitRate: 1 });
   });
 
-  test('is named by its metadata, its name or its place', () => {
+  test('is named by its metadata, its name or its index', () => {
     expect([queryIdOf('n', { queryId: 'q' }, 3), queryIdOf('n', {}, 3), queryIdOf(' ', null, 3)]).toEqual([
       'q',
       'n',

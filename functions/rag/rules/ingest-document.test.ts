@@ -32,7 +32,7 @@ describe('a document is refused', () => {
     expect(refusalOf(() => documentOf(request))).toMatchObject({ errors: [{ pointer }] });
   });
 
-  test('whose vectors would have another size than the collection wants', () => {
+  test('whose vectors would have another size than those of the collection', () => {
     const read = () => documentOf({ text: 'a' }, { dimensions: 4 });
     expect(refusalOf(read)).toMatchObject({ errors: [{ pointer: '/embedding/field' }] });
   });
@@ -65,7 +65,7 @@ test.each([
   expect(idPrefixOf(given)).toBe(prefix);
 });
 
-test('no two names begin ids alike, and each beginning stands in a path', () => {
+test('no two names have the same prefix of ids, and each prefix is safe in a path', () => {
   const unit = fc.constantFrom('a', 'B', '-', '_', '.', '/', ' ', '合', '同', '😀', 'x'.repeat(64));
   const name = fc.string({ unit, minLength: 1, maxLength: 6 });
   fc.assert(
@@ -79,13 +79,13 @@ test('no two names begin ids alike, and each beginning stands in a path', () => 
   );
 });
 
-test('a long run of dots is trimmed at once', () => {
+test('a long run of dots is trimmed in one step', () => {
   const dots = '.'.repeat(200_000);
   expect(idPrefixOf(`a${dots}`)).toMatch(/^a-[0-9a-f]{16}$/);
   expect(idPrefixOf(`a${dots}b`).startsWith(`a${dots.slice(0, 110)}-`)).toBe(true);
 });
 
-test('a document without sources has the one that its single members describe', () => {
+test('a document without sources has the source that its members describe', () => {
   const sources = (request: object) => documentOf({ text: 'a', documentId: 'd', ...request }).sources;
   expect(sources({ sourceKind: 'web' })).toEqual([]);
   expect(sources({ sourceLabel: ' L ' })).toEqual(['{"id":"d","kind":"document","uri":"d","label":"L"}']);

@@ -5,7 +5,7 @@ import { KeptChunks } from './kept-chunks.ts';
 
 const [chunk] = storedAfter(planOf(documentOf({ text: 'a', documentId: 'd' })));
 
-test('a record that is found in several ways is kept once', () => {
+test('a record that several lookups find is kept once', () => {
   let counted = 0;
   const kept = new KeptChunks((characters) => {
     counted += characters;
@@ -16,7 +16,7 @@ test('a record that is found in several ways is kept once', () => {
   expect([once > 400, counted - once, [...kept.all].length]).toEqual([true, once, 2]);
 });
 
-test('what is kept has a bound, also where no request counts it', () => {
+test('the kept records have a bound, also if no request counts them', () => {
   const kept = new KeptChunks(() => undefined, 'Use larger chunks.');
   const metadata = { documentTextHash: 'x'.repeat(800_000) };
   const keep = (count: number) => {
@@ -29,7 +29,7 @@ test('what is kept has a bound, also where no request counts it', () => {
   });
 });
 
-test('it has room for all records that a plan looks at of the largest document', () => {
+test('the bound has room for all records that a plan of the largest document reads', () => {
   const kept = new KeptChunks(() => undefined, '');
   for (let at = 0; at < 100_000; at += 1) kept.keep({ ...chunk!, id: `${chunk!.id}-${at}` });
 });

@@ -32,15 +32,20 @@ interface Vector {
 const path = join(import.meta.dirname, '../../../test/vectors/rag-plans.json');
 const vectors = Object.entries(JSON.parse(readFileSync(path, 'utf8')) as Record<string, Vector>);
 
-test.each(vectors)('the plan of a second implementation: %s', (_, { request, policy, model, expected }) => {
-  const embedder = { ...model, prefixes: MODEL.prefixes };
-  const plan = planOf(readDocument(request, readPolicy(policy), embedder));
-  expect(plan.document.documentId).toBe(expected.documentId);
-  expect(plan.chunks.map(({ id, charStart, charEnd }) => [id, charStart, charEnd])).toEqual(expected.chunks);
-  expect(finish(makeManifest(plan.document, plan.chunks)).hash).toBe(expected.manifestHash);
-  expect(plan.hash).toBe(expected.planHash);
-  if (plan.manifest !== null) expect(plan.manifest.hash).toBe(expected.manifestHash);
-});
+test.each(vectors)(
+  'the plan equals that of a second implementation: %s',
+  (_, { request, policy, model, expected }) => {
+    const embedder = { ...model, prefixes: MODEL.prefixes };
+    const plan = planOf(readDocument(request, readPolicy(policy), embedder));
+    expect(plan.document.documentId).toBe(expected.documentId);
+    expect(plan.chunks.map(({ id, charStart, charEnd }) => [id, charStart, charEnd])).toEqual(
+      expected.chunks,
+    );
+    expect(finish(makeManifest(plan.document, plan.chunks)).hash).toBe(expected.manifestHash);
+    expect(plan.hash).toBe(expected.planHash);
+    if (plan.manifest !== null) expect(plan.manifest.hash).toBe(expected.manifestHash);
+  },
+);
 
 const text = 'One sentence here. Another there. And a third one. The end of it.';
 const options = { chunkChars: 20, chunkOverlapChars: 0 };
@@ -55,12 +60,12 @@ describe('a chunk', () => {
   const again = (more: object, request: object = {}, records: readonly StoredChunk[] = stored) =>
     planOf(documentOf({ text, documentId: 'd', ...request, options: { ...options, ...more } }), records);
 
-  test('is created where there is none, and updated where there is one', () => {
+  test('is created if it has no record, and updated if it has one', () => {
     expect(actionsOf(first)).toEqual(all(count, 'created/generated'));
     expect(actionsOf(again({}))).toEqual(all(count, 'updated/generated'));
   });
 
-  test('is left alone where its record is as it would be written', () => {
+  test('is not written if its record already equals it', () => {
     expect(actionsOf(again({ skipUnchangedChunks: true }))).toEqual(all(count, 'reused/unchanged'));
   });
 
@@ -76,14 +81,14 @@ describe('a chunk', () => {
     ['vector model', {}, ({ vector }) => ({ vector: { ...vector!, model: 'm' } })],
     ['place of the text', {}, ({ vector }) => ({ vector: { ...vector!, sourceField: 'content.body' } })],
     ['stored hash', {}, ({ metadata }) => ({ metadata: { ...metadata, textHash: 'x' } })],
-  ])('is written where another %s makes it differ', (_, request, change) => {
+  ])('is written if another %s makes it differ', (_, request, change) => {
     const records = stored.map((record) => ({ ...record, ...change(record) }));
     expect(actionsOf(again({ skipUnchangedChunks: true }, request, records))).toEqual(
       all(count, 'updated/generated'),
     );
   });
 
-  test('takes the vector of its own record, where only its metadata differs', () => {
+  test('reuses the vector of its own record if only its metadata differs', () => {
     const plan = again({ reuseExistingChunkVectors: true }, { metadata: { a: 1 } });
     expect(actionsOf(plan)).toEqual(all(count, 'updated/reused'));
     expect(plan.chunks.map(({ vectorFrom }) => vectorFrom?.id)).toEqual(stored.map(({ id }) => id));
@@ -118,7 +123,7 @@ describe('a chunk', () => {
     },
   );
 
-  test('is no duplicate of its own record, nor of one that its document loses', () => {
+  test('is no duplicate of its own record, nor of a record that its document removes', () => {
     expect(actionsOf(again({ deduplicateExistingChunks: true }))).toEqual(all(count, 'updated/generated'));
     const moved = { text: `Something new before. ${text}` };
     const replacing = { deduplicateExistingChunks: true, replaceDocumentChunks: true };
@@ -128,7 +133,7 @@ describe('a chunk', () => {
     expect(again({ deduplicateExistingChunks: true }, moved).counts.deduplicatedCount).toBeGreaterThan(0);
   });
 
-  test('is no duplicate of one that another model embedded', () => {
+  test('is no duplicate of a record that another model embedded', () => {
     const other = stored.map((record) => ({
       ...record,
       metadata: { ...record.metadata, embeddingModel: 'm' },
@@ -137,7 +142,7 @@ describe('a chunk', () => {
     expect(actionsOf(plan)).toEqual(all(count, 'created/generated'));
   });
 
-  test('is no duplicate of one that its document has from an earlier item of the batch, and loses now', () => {
+  test('is no duplicate of a record that an earlier item of the batch wrote for its document, and that it removes now', () => {
     const dedupe = { ...options, deduplicateExistingChunks: true, replaceDocumentChunks: true };
     const twice = (more: object) => {
       const known = new RequestRecords();
@@ -163,7 +168,7 @@ describe('a chunk', () => {
   });
 });
 
-test('records of the document that the plan does not name are stale, in the order of their ids', () => {
+test('records of the document that are not in the plan are stale, in the order of their ids', () => {
   const before = storedAfter(planOf(documentOf({ text, documentId: 'd', options })));
   const replacing = { ...options, replaceDocumentChunks: true };
   const plan = planOf(documentOf({ text: 'One.', documentId: 'd', options: replacing }), before);
@@ -173,7 +178,7 @@ test('records of the document that the plan does not name are stale, in the orde
   expect(planOf(documentOf({ text: 'One.', documentId: 'd', options }), before).stale).toEqual([]);
 });
 
-describe('the own record of a chunk for which another stands', () => {
+describe('the own record of a chunk that another record represents', () => {
   const dedupe = { ...options, deduplicateExistingChunks: true };
   const replacing = { ...dedupe, replaceDocumentChunks: true };
   const secret = { access: 'secret' };
@@ -188,20 +193,20 @@ describe('the own record of a chunk for which another stands', () => {
       known,
     );
 
-  test('is stale, and stays where the document keeps its records', () => {
+  test('is stale, and is kept if the document keeps its records', () => {
     const plan = planWith(replacing);
     expect(plan.stale.map(({ id }) => id)).toEqual(ids);
     expect(plan.counts).toMatchObject({ deduplicatedCount: ids.length, deletedStaleCount: ids.length });
     expect(planWith(dedupe).stale).toEqual([]);
   });
 
-  test('is not stale where it says the same already', () => {
+  test('is not stale if it already equals the chunk', () => {
     const same = { text, documentId: 'd', options: { ...replacing, skipUnchangedChunks: true } };
     const plan = planOf(documentOf(same), [...own, ...other]);
     expect([plan.counts.reusedCount, plan.stale]).toEqual([ids.length, []]);
   });
 
-  test('stands for no chunk of the same plan', () => {
+  test('represents no chunk of the same plan', () => {
     // An earlier item of the batch wrote both places of the text; another record stands for the second one now.
     const twice = { text: 'Same words. Same words.', documentId: 'd' };
     const known = new RequestRecords();
@@ -217,7 +222,7 @@ describe('the own record of a chunk for which another stands', () => {
     expect(plan.chunks.filter(({ duplicateOf }) => stale.has(duplicateOf?.id ?? ''))).toEqual([]);
   });
 
-  test('stands for no later document of the batch, dry or not, whose text is kept', () => {
+  test('represents no chunk of a later document of the batch, dry or not', () => {
     for (const after of [[...own, ...other], other]) {
       const known = new RequestRecords();
       planWith(replacing, known);
@@ -227,7 +232,7 @@ describe('the own record of a chunk for which another stands', () => {
   });
 });
 
-test('a record that an earlier document of the batch loses stands for no later one, and lends no vector', () => {
+test('a record that an earlier document of the batch removes represents no later chunk, and lends no vector', () => {
   const known = new RequestRecords();
   const replacing = { ...options, replaceDocumentChunks: true };
   const before = planOf(documentOf({ text, documentId: 'd', options }), [], known);
@@ -240,7 +245,7 @@ test('a record that an earlier document of the batch loses stands for no later o
   }
 });
 
-test('an ingestion that is made again does nothing', () => {
+test('a repeated ingestion writes nothing', () => {
   const words = fc.array(fc.constantFrom('one', 'two. ', 'three\n', '\n\n', 'four '), {
     minLength: 1,
     maxLength: 60,
@@ -268,7 +273,7 @@ describe('the manifest', () => {
   const plan = planOf(documentOf(request));
   const { id = '', hash = '', json = '' } = plan.manifest ?? {};
 
-  test('is its record, which holds no text of the document and the input of its hash', () => {
+  test('is a record with the input of its hash and without text of the document', () => {
     const record = JSON.parse(manifestRecord(plan, plan.manifest!)) as { content: { manifest: object } };
     expect(record).toMatchObject({
       id: 'd-manifest',
@@ -285,7 +290,7 @@ describe('the manifest', () => {
     expect(readRecord(manifestRecord(plan, plan.manifest!), POLICY).key.id).toBe('d-manifest');
   });
 
-  test('is written once for a document that stays', () => {
+  test('is written once for an unchanged document', () => {
     const before = (metadata: object): StoredChunk[] => [
       {
         partitionKey: 'p',
@@ -338,7 +343,7 @@ test('a chunk is a record that the collection accepts, with metadata and spans a
   expect(readRecord(record, POLICY).vectors.get('v')?.sourceField).toBe('content.text');
 });
 
-test('the answer names every action, also those that no chunk has', () => {
+test('the answer lists every action, also those without chunks', () => {
   const plan = planOf(documentOf({ text, documentId: 'd', options }));
   const summary = actionSummary(plan);
   expect(summary.actionCounts).toEqual({

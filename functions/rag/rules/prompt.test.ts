@@ -25,7 +25,7 @@ test('a prompt has the instruction, the question, the rule of citations and the 
   });
 });
 
-test('a template may ask otherwise, and leave out the rule', () => {
+test('a template may have another instruction, and omit the rule', () => {
   const asked = promptOf(context, {
     ...template,
     userInstruction: 'Sum it up.',
@@ -49,7 +49,7 @@ test.each<[template: PromptTemplate, pointer: string]>([
   expect(refusalOf(() => promptOf(context, given))).toMatchObject({ errors: [{ pointer }] });
 });
 
-test('an empty context is refused where the template says so, and a prompt of just the length is not', () => {
+test('an empty context is refused if the template requires it, and a prompt of exactly the limit is accepted', () => {
   const empty = { ...context, chunkCount: 0 };
   expect(refusalOf(() => promptOf(empty, { failOnEmptyContext: true })).code).toBe('validation_failed');
   const { prompt } = promptOf(empty, {});

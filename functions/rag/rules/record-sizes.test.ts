@@ -23,7 +23,7 @@ describe('the record of a chunk', () => {
     options: { chunkChars: 60, chunkOverlapChars: 5 },
   };
 
-  test('is measured with hardly a byte too much, and none too few', () => {
+  test('is never measured too small, and at most a few bytes too large', () => {
     const first = planOf(documentOf(request));
     const reuse = { ...request.options, reuseExistingChunkVectors: true };
     const again = planOf(documentOf({ ...request, options: reuse }), storedAfter(first));
@@ -53,7 +53,7 @@ describe('the record of a chunk', () => {
     check({ ...large, text: text.replaceAll('\u0001', 'a') });
   });
 
-  test('is not measured where it is there already', () => {
+  test('is not measured if it is already stored', () => {
     const plan = planOf(documentOf({ text: 'a', metadata: { note: 'a'.repeat(RECORD_BYTES_MAX) } }));
     expect(refusalOf(() => finish(checkRecordSizes(plan)))).toMatchObject({ code: 'limit_exceeded' });
     const chunks = plan.chunks.map((chunk) => ({ ...chunk, action: 'reused' as const }));
@@ -88,14 +88,14 @@ describe('the manifest', () => {
   });
 });
 
-describe('what every chunk repeats', () => {
+describe('the members that every chunk repeats', () => {
   const options = { chunkChars: 10, chunkOverlapChars: 0 };
   const noteOf = (bytes: number) => ({ note: 'a'.repeat(bytes - '"note"'.length) });
 
   test.each([
     ['metadata', (bytes: number) => ({ metadata: noteOf(bytes) })],
     ['sources', (bytes: number) => ({ sources: [{ id: 'a'.repeat(bytes - '{"id":""}'.length) }] })],
-  ])('has a bound for all chunks of a document: %s', (member, own) => {
+  ])('have a bound for all chunks of a document: %s', (member, own) => {
     const text = 'Ten chars '.repeat(128);
     const most = Math.floor(COPIED_BYTES_MAX / 128);
     const cut = (bytes: number) =>
@@ -107,7 +107,7 @@ describe('what every chunk repeats', () => {
     });
   });
 
-  test('has a bound for all documents of a batch, by their estimates', () => {
+  test('have a bound for all documents of a batch, by their estimates', () => {
     const item = (bytes: number) => ({
       partitionKey: 'p',
       text: 'a'.repeat(1_280),
