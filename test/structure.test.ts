@@ -240,7 +240,7 @@ function relativeTo(from: string, to: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-describe('what only the composition and the providers may touch', () => {
+describe('globals that only the composition and the providers may use', () => {
   test('is touched nowhere else', () => {
     expect(files.flatMap((path) => banFaults(path, textOf(path)))).toEqual([]);
   });

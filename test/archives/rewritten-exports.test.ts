@@ -99,7 +99,7 @@ describe('an export of a collection', () => {
     expect(valueHash).toBe(sha256(canonicalJson({ collection, policy: own, records })));
   });
 
-  test('is matched by its content hash as it was answered', async () => {
+  test('is matched by the content hash of its answer', async () => {
     expect(await statusOf(text)).toEqual(['succeeded', true, 'matched']);
   });
 

@@ -229,7 +229,7 @@ describe('an archive of a space', () => {
     expect(await faultOf(forged(manifest, objects, edit))).toBe(expected);
   });
 
-  test('whose chunks change between verification and restore leaves the space as it was', async () => {
+  test('whose chunks change between verification and restore leaves the space unchanged', async () => {
     const { objects } = await smallArchive();
     const store = newStore();
     await fill(store, SPACE, old);

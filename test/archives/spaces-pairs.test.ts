@@ -66,7 +66,7 @@ describe('the archive of one space', () => {
       },
     );
 
-  test('holds what names point at, and nothing of retired or unfinished incarnations', () => {
+  test('holds the incarnations that names point at, and no retired or unfinished ones', () => {
     const { manifest } = sourceOf('sqlite');
     expect(manifest.counts).toEqual({ policies: 3, records: rich.carried.length - 3 });
     expect(manifest.chunks.length).toBeGreaterThan(5);

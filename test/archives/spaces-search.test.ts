@@ -82,7 +82,7 @@ describe('searches of a restored space', () => {
   });
 });
 
-test('an archive is the same before the records of a collection are indexed anew and after', async () => {
+test('an archive is the same before and after a reindexing of a collection', async () => {
   const { store, stage, space } = await source();
   const before = (await archived(store, space)).objects.digests;
   await stage.verdict();

@@ -51,7 +51,7 @@ const leftovers = async () => [
   ...(await readdir(join(folder, '.outgoing'))),
 ];
 
-test('killed writers leave whole objects or none, and keep what was acknowledged', async () => {
+test('killed writers leave whole objects or none, and keep acknowledged ones', async () => {
   const printed: PrintedCalls = { put: new Map(), lost: new Set(), removing: new Set(), removed: new Set() };
   const random = new Random(seedOf('killed writers of objects'));
   let torn = 0;

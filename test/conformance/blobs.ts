@@ -64,7 +64,7 @@ function describeObjects(suite: () => OpenedBlobs): void {
     ['line ends and boundaries', Buffer.from('\r\n--x\r\n\n{"format":1}\n\r\n--x--')],
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
     ['three megabytes', randomBytes(3 * 1024 * 1024 + 1)],
-  ])('gives back what was put: %s', async (_, bytes) => {
+  ])('returns the stored bytes: %s', async (_, bytes) => {
     const { store, again } = suite();
     const key = `${randomPrefix()}a/b.json`;
     const attributes = attributesOf(bytes, {

@@ -44,7 +44,7 @@ function describeAnswers({ store }: ExecutionConformance): void {
     expect(run).toEqual(await client.get(run.id));
   });
 
-  test('is answered with the current run when the time is over, the caller has gone or the server stops', async () => {
+  test('is answered with the current run when the time is over, the caller disconnects or the server stops', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const [gone, stops] = [new AbortController(), new AbortController()];

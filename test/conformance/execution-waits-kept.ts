@@ -101,7 +101,7 @@ function describeInbox({ store }: ExecutionConformance): void {
     expect(await refusedWith(client.raise('nothing', { name: 'e' }))).toBe('not_found');
   });
 
-  test('a run holds 256 events that nothing has consumed, and no more', async () => {
+  test('a run holds at most 256 unconsumed events', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     for (let index = 0; index < 256; index += 1) await client.raise(id, { name: 'e', payload: index });

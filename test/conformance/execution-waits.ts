@@ -193,7 +193,7 @@ function describeRaces({ store, rivals }: ExecutionConformance): void {
 }
 
 function describeTimers({ store }: ExecutionConformance): void {
-  test('a timer requeues the run on time, with the timer as it was set', async () => {
+  test('a timer requeues the run on time, with an unchanged timer', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);

@@ -106,7 +106,7 @@ function describeGiven({ store, rivals }: ExecutionConformance): void {
 }
 
 function describeNotGiven({ store }: ExecutionConformance): void {
-  test('a stopping or crowded server gives the result and no run, also to a caller that has gone', async () => {
+  test('a stopping or crowded server gives the result and no run, also to a disconnected caller', async () => {
     const client = new Stage(store()).client();
     const aborted = AbortSignal.abort();
     for (const context of [{ draining: aborted }, { signal: aborted }, { crowded: () => true }]) {

@@ -94,7 +94,7 @@ export function describeArtifacts({ store }: ObjectsConformance): void {
       expect(await record()).toMatchObject({ etag: 'rev:1' });
     });
 
-    test('is not written where its record is refused, or its collection is gone', async () => {
+    test('is not written if its record is refused, or its collection no longer exists', async () => {
       const { place, stage } = await opened();
       const commit = await staged(stage, largeBytes(1));
       const bad = { ...commit, recordText: '{"id":"a/b","partitionKey":"p"}' };

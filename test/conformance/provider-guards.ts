@@ -180,7 +180,7 @@ export function describeProviderGuards(tested: TestedStore, { rivals }: { readon
       expect(await call(right, { now: NOW + 129_600_000 })).toBe('made');
     });
 
-    test('two instances whose clocks differ make no more calls together than the limit', async () => {
+    test('two instances whose clocks differ make at most the limit of calls together', async () => {
       const [right, ahead] = instances(stores, { callsPerMinute: 3 });
       const made: number[] = [];
       for (let minute = 0; minute < 6; minute += 1)

@@ -146,7 +146,7 @@ export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly
       expect(await begin(right, 'a', 'second', NOW + 120_000)).toBe('begun');
     });
 
-    test('two instances whose clocks differ begin no more runs together than the limit', async () => {
+    test('two instances whose clocks differ start at most the limit of runs together', async () => {
       const [right, ahead] = instances(stores, { ofSpace: { runsPerWindow: 3 } });
       const begun: number[] = [];
       for (let minute = 0; minute < 6; minute += 1)

@@ -50,7 +50,7 @@ export function describeCollectionJobs({ store }: JobsConformance): void {
     expect((await service.call('POST', '/collections', { body: { name: 'd' }, key: 'k' })).status).toBe(409);
   });
 
-  test('a deleted collection is gone at once, and its records are swept later, also in parts', async () => {
+  test('a deleted collection disappears at once, and its records are swept later, also in parts', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
     await created(stage, service, 'c', 250);

@@ -17,7 +17,7 @@ import { created } from './records-jobs-collections.ts';
 const COUNT = 100_000;
 const CHUNK = 5_000;
 
-test('a collection of 100,000 records is gone at once, and is swept in pages', async () => {
+test('a collection of 100,000 records disappears at once, and is swept in pages', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-record-jobs-large-'));
   const path = join(folder, 'records.sqlite');
   const store = await openSqliteStore({ path, ...machine, grouping: true, collections: declaredCollections });

@@ -24,7 +24,7 @@ interface Effort {
 
 /** The sweep that prepares the records of an earlier release for searches. */
 export function describeReindex(tested: TestedStore, { many, few, kills }: Effort): void {
-  describe(`records that are indexed anew on ${tested.title}`, () => {
+  describe(`records that are reindexed on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
       store = await openStore(tested, recordCollections);

@@ -54,7 +54,7 @@ export function describeSearchBounds({ store }: RecordsConformance): void {
       }
     });
 
-    test('names the setting when the deployment scores no more', async () => {
+    test('names the setting when the deployment limits the scored candidates', async () => {
       const stage = await filled(new RecordsStage(store(), { lexicalCandidatesMax: RECORDS - 1 }));
       const [, lexical] = unmatched[0]!;
       await expect(ask(stage, { lexical })).rejects.toMatchObject(

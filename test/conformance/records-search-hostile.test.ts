@@ -270,7 +270,7 @@ test('a search ends with its client', async () => {
   await expect(search).rejects.toThrow('the client has gone');
 });
 
-test('a search checks at each of its turns whether the client has gone', async () => {
+test('a search checks at each of its turns whether the client has disconnected', async () => {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   await stage.create({ name: NAME });
   await writeAll(

@@ -148,7 +148,7 @@ function describeFailure(suite: StoreSuite): void {
 }
 
 function describeBesideWriters(suite: StoreSuite): void {
-  test('is atomic beside a writer: what survives is an unbroken tail', async () => {
+  test('is atomic beside a writer: the surviving writes are an unbroken tail', async () => {
     const store = suite.store();
     const scope = randomScope();
     await put(store, scope, fullRecord('old'));

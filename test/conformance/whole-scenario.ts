@@ -52,7 +52,7 @@ export function describeTwoInstances(tested: TestedStore): void {
       expect(hashOf(await take('both'))).toBe(ANSWERS);
     });
 
-    test('its jobs end the same where only one of them executes what either admits', async () => {
+    test('its jobs end the same if only one of them executes the jobs that either admits', async () => {
       expect(hashOf(lastOf(await take('second')))).toBe(ENDS);
     });
   });

@@ -96,7 +96,7 @@ test('a waiting call is answered at once when the server stops', async () => {
   expect(ranOut).toBe(false);
 });
 
-test('a caller that has gone leases no event', async () => {
+test('a disconnected caller leases no event', async () => {
   const controller = new AbortController();
   const call = lease(WAIT_SECONDS, controller.signal);
   await waiting.promise;

@@ -111,7 +111,7 @@ test('each operation of the calculator is counted', () => {
   expect(entries.map(({ operation }) => operation)).toEqual(Object.keys(canonical));
 });
 
-test('the page of figures tells the same', async () => {
+test('the page of figures has the same numbers', async () => {
   const page = await readFile('docs/performance.md', 'utf8');
   for (const entry of entries) expect(page).toContain(row(entry));
 });

@@ -240,7 +240,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     await client.terminate();
   });
 
-  test('nor does the transport repeat it: what is too large fails at once', async () => {
+  test('the transport does not repeat it either: an answer that is too large fails at once', async () => {
     const client = createClient(firestoreOptions());
     const batch = client.batch();
     for (let index = 0; index < 6; index += 1)

@@ -227,7 +227,7 @@ test('each operation of the calculator is counted', () => {
   expect(entries.map(({ operation }) => operation)).toEqual(Object.keys(executionCloud));
 });
 
-test('the page of figures tells the same', async () => {
+test('the page of figures has the same numbers', async () => {
   const page = await readFile('docs/performance.md', 'utf8');
   for (const entry of entries) expect(page).toContain(row(entry));
 });

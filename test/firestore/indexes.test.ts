@@ -101,11 +101,11 @@ test('searches have an index of terms and one for each vector field, all within 
   expect(texts.length).toBeLessThan(200);
 });
 
-test('the file is what the declared collections give', () => {
+test('the file equals the indexes of the declared collections', () => {
   expect(file).toEqual(firestoreIndexes(serviceCollections));
 });
 
-test('every collection that the service declares is there', () => {
+test('the list has every collection that the service declares', () => {
   const declared = new Set<string>();
   for (const { text } of sources('functions')) {
     for (const [, name = ''] of text.matchAll(/\{\s*name: '([\w-]+)',\s*pairedIndexes: (?:true|false)/g))

@@ -102,7 +102,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the bill of records ${firestore
     expect(bill.take()).toEqual({ calls: 4, reads: 2 + 30 + 1 + 10, writes: 0, deletes: 0 });
   });
 
-  test('a search reads no more candidates than it scores, and one that shows that there are others', async () => {
+  test('a search reads only the candidates that it scores, and one more, which shows that others exist', async () => {
     const name = 'limited';
     await createCollection(parts, SPACE, readPolicy({ name }));
     const items = Array.from({ length: 150 }, (_, n) => ({

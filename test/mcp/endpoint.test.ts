@@ -9,7 +9,7 @@ import { ask, bodyOf, fieldsOf, META, mcpStage, messagesOf, post } from './suppo
 const discover = bodyOf('server/discover');
 const fields = fieldsOf('server/discover');
 
-describe('what HTTP decides', () => {
+describe('refusals by HTTP alone', () => {
   test.each(['GET', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'BREW'])(
     '%s is refused with the way',
     async (method) => {
@@ -156,7 +156,7 @@ test('the log names methods that are served, and nothing that a caller chose', a
   expect(JSON.stringify(lines)).not.toContain('chosen');
 });
 
-test('the log names the trace of the call, else that of the request; a faulty one is as good as none', async () => {
+test('the log names the trace of the call, else that of the request; a faulty trace counts as none', async () => {
   const { chain, lines } = mcpStage();
   const traceOf = (digit: string) => digit.repeat(32);
   const parentOf = (digit: string) => `00-${traceOf(digit)}-${digit.repeat(16)}-01`;

@@ -228,7 +228,7 @@ test('the same key gives the same task', async () => {
   expect(changed).toMatchObject({ isError: true });
 });
 
-test('cancelling asks for the end, and has no effect on an ended task', async () => {
+test('a cancellation requests the end, and has no effect on an ended task', async () => {
   const { taskId } = await waitingRun();
   expect(await endless(taskId)).toBe('working');
   expect((await other.ask('writer', 'tasks/cancel', { taskId })).result).toMatchObject({

@@ -43,7 +43,7 @@ describe('a call', () => {
     expect(await refusalOf(chain, call, params)).toEqual([200, -32602]);
   });
 
-  test('ignores a task that a client of an earlier revision asks for', async () => {
+  test('ignores a task that a client of an earlier revision requests', async () => {
     const { result } = await ask(chain, call, { name: 'greet', arguments: { name: 'a' }, task: { ttl: 1 } });
     expect(result).toMatchObject({ resultType: 'complete', content: [{ text: 'Hello, a!' }] });
   });
@@ -136,7 +136,7 @@ describe('progress', () => {
     expect(response.headers['content-type']).toBe('application/json');
   });
 
-  test('a client that reads nothing is kept no more than a bounded number of messages for', async () => {
+  test('a bounded number of messages is kept for a client that reads nothing', async () => {
     const { chain: loud } = stageWith({
       definition: definitionOf('loud'),
       call: (_, { notifyProgress }) => {

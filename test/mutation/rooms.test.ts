@@ -25,7 +25,7 @@ const served = new Map(
 const inRooms = Object.values(rooms).flatMap(({ files }) => filesOf(files, root));
 const listed = new Set([...inRooms, ...filesOf(Object.keys(leftOut), root)]);
 
-describe('the lists of what mutation runs change', () => {
+describe('the lists of files that mutation runs change', () => {
   test('have every pure file', () => {
     expect(pureFiles(served).filter((path) => !listed.has(path))).toEqual([]);
   });

@@ -84,7 +84,7 @@ describeMysql('two instances over one MySQL', () => {
     expect(won.toSorted()).toEqual(names);
   });
 
-  test('a swap beside a writer of the other instance: what survives is an unbroken tail', async () => {
+  test('a swap beside a writer of the other instance: the surviving writes are an unbroken tail', async () => {
     const scope = randomScope();
     await put(storeOf(0), scope, fullRecord('old'));
     let written = 0;

@@ -233,7 +233,7 @@ describeMysql('searches in MySQL', () => {
     await own.drop();
   });
 
-  test('an account that may not make the tables fails only where it needs them, and until they are there', async () => {
+  test('an account without the right to create the tables fails only if it needs them, until they exist', async () => {
     const own = await createMysqlDatabase();
     const scope = spaceScope();
     const owner = openMysqlStore(own.options());

@@ -327,7 +327,7 @@ describe.skipIf(postgresMissing !== undefined)(`searches in PostgreSQL ${postgre
     await look.end();
   });
 
-  test('an account that may not make the tables fails only where it needs them, and until they are there', async () => {
+  test('an account without the right to create the tables fails only if it needs them, until they exist', async () => {
     const own = postgresSchema();
     const scope = spaceScope();
     const owner = openStore(own, { collections: declared });

@@ -236,7 +236,7 @@ describe.each([
   });
 });
 
-describe('J01: what goes wrong inside', () => {
+describe('J01: an internal failure', () => {
   test('a store that cannot be opened says nothing of the request', async () => {
     const canaries = new Canaries();
     const settings = {
@@ -251,7 +251,7 @@ describe('J01: what goes wrong inside', () => {
     await service.close();
   });
 
-  test('a stored value that cannot be read is not quoted by the error that says so', async () => {
+  test('the error about an unreadable stored value does not quote it', async () => {
     const canaries = new Canaries();
     const secret = canaries.make('payload');
     const service = await startService({ settings: verbose });

@@ -147,7 +147,7 @@ describe('N02: a message about an unknown run', () => {
   });
 });
 
-describe('N03: a message that says whose run it is, or what is to be done', () => {
+describe('N03: a message that names the owner of a run, or the work to do', () => {
   test('is believed in nothing but the id', async () => {
     const runId = await startedRun('theirs');
     const headers = await bearer({ email: account, audience });

@@ -84,7 +84,7 @@ describe('a number that a double changes', () => {
     }
   });
 
-  test('both kinds of places are there', () => {
+  test('both kinds of places exist', () => {
     const all = routes.flatMap(({ entry }) => places(entry));
     expect(all.filter(({ isFloat }) => isFloat).length).toBeGreaterThan(50);
     expect(all.filter(({ isFloat }) => !isFloat).length).toBeGreaterThan(50);

@@ -36,7 +36,7 @@ describe('the findings of docs/security.md', () => {
     expect(testFaults(cells[2] ?? '')).toEqual([]);
   });
 
-  test('name their tests so that a title that is gone is found', () => {
+  test('name their tests so that a missing title is found', () => {
     const here = '`test/security/findings.test.ts`';
     expect(rows.length).toBeGreaterThan(4);
     expect(testFaults('by hand')).toEqual(['no test is named']);

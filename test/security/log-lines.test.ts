@@ -65,7 +65,7 @@ const places: readonly (readonly [where: string, request: (text: string) => Inje
   ),
 ];
 
-describe('J03: what a caller writes does not become a line of the log', () => {
+describe('J03: text of a caller does not become a line of the log', () => {
   let services: readonly RunningService[];
   beforeAll(async () => {
     // The address is believed from a header, and the principal from another: both come into the log.

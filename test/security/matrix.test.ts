@@ -102,7 +102,7 @@ describe('D01: every operation times every kind of caller', () => {
     ]);
   });
 
-  test('only what is meant to be is open', () => {
+  test('only the intended operations are open', () => {
     const open = allEntries.filter((entry) => expected(entry, kindOf('none')) === 'open');
     expect(open.map(({ id }) => id).sort()).toEqual([
       'getHealth',

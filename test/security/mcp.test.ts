@@ -39,7 +39,7 @@ const write = (principal: string, collection: string, body: object) =>
   });
 
 describe('O04: the endpoint acts for its caller alone', () => {
-  test('a neighbour neither reads nor lists what is not its own', async () => {
+  test('a neighbour neither reads nor lists the records of another tenant', async () => {
     await write('neighbour', 'secrets', record('s-1', 'the secret'));
     expect((await callTool(service, 'writer', 'svc_collections_list_v1'))['structuredContent']).toEqual([
       'articles',

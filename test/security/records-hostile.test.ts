@@ -198,7 +198,7 @@ test('one of productId and tenantId alone is no owner of a job, and takes no ide
   expect((await space.send('POST', '/collections', policy, headers)).status).toBe(202);
 });
 
-test('after a collection was made anew, its name leads to the new records only', async () => {
+test('after a collection was created again, its name leads to the new records only', async () => {
   await space.create({ name: 'again' });
   const records = '/collections/again/records';
   expect((await space.send('POST', records, { id: 'old', partitionKey: 'p' })).status).toBe(201);

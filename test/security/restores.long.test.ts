@@ -65,8 +65,8 @@ const notCovered = [
   'outbox/*/leaseOwner: a text',
 ];
 
-describe('a snapshot that somebody changed', () => {
-  test('M04: any value, member or item that is not what it was is refused, and nothing replaced', async () => {
+describe('a changed snapshot', () => {
+  test('M04: a change of any value, member or item is refused, and nothing is replaced', async () => {
     const accepted = new Set<string>();
     const codes = new Map<string, number>();
     let count = 0;
@@ -90,7 +90,7 @@ describe('a snapshot that somebody changed', () => {
       expect(codes.get(code), code).toBeGreaterThan(10);
   });
 
-  test('M04: a lease that somebody wrote into the snapshot leases no event', async () => {
+  test('M04: a lease that was written into the snapshot leases no event', async () => {
     const leaseExpiresAtUtc = otherMoment;
     const outbox = snapshot.outbox.map((event) => ({ ...event, leaseOwner: mark, leaseExpiresAtUtc }));
     expect(await attempt({ ...snapshot, outbox })).toBe('accepted');
@@ -100,7 +100,7 @@ describe('a snapshot that somebody changed', () => {
     expect(states.items).toEqual([]);
   });
 
-  test('M07: what is not the content that was expected is refused, and what says so of itself as well', async () => {
+  test('M07: content that differs from the expected hash, or from the hash in the snapshot, is refused', async () => {
     const other = emptySnapshot(tenant.id).contentHash;
     expect(await attempt(snapshot, { expectedContentHash: other })).toBe('content_hash_mismatch');
     const contrary = { ...snapshot, contentHash: other };
@@ -136,7 +136,7 @@ describe('a snapshot that somebody changed', () => {
     });
   });
 
-  test('M08: the same restore twice, and ten at once, leave what one leaves', async () => {
+  test('M08: the same restore twice, and ten at once, have the effect of one', async () => {
     for (let n = 0; n < 2; n += 1) expect(await attempt(snapshot)).toBe('accepted');
     const answers = await Promise.all(Array.from({ length: 10 }, () => tenant.restore(snapshot)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 204));
@@ -168,7 +168,7 @@ describe('M06: a snapshot of one tenant and another tenant', () => {
       JSON.stringify(snapshot).replaceAll(JSON.stringify(tenant.id), JSON.stringify(to)),
     ) as CanonicalTenantSnapshot;
 
-  test('it is refused there, and so is what was only renamed', async () => {
+  test('it is refused there, and so is a renamed snapshot', async () => {
     const other = new CopiedTenant(service);
     await other.commit('own', { mutations: [other.upsert('own', {})] });
     const own = await other.hash();
@@ -210,7 +210,7 @@ describe('M06: a snapshot of one tenant and another tenant', () => {
   });
 });
 
-describe('a snapshot that somebody made, under a hash that holds', () => {
+describe('a forged snapshot with a valid hash', () => {
   test('is refused where a document is not at the last of its revisions', async () => {
     const [first, ...others] = snapshot.documents;
     if (first === undefined) throw new Error('there is no document');
@@ -234,7 +234,7 @@ describe('a snapshot that somebody made, under a hash that holds', () => {
     expect(await tenant.hash()).toBe(snapshot.contentHash);
   });
 
-  test('is refused, or is what the tenant then holds and is served as', async () => {
+  test('is refused, or becomes the content of the tenant and is served so', async () => {
     const all = [...damages(snapshot, unordered)];
     const used = uses();
     const outcomes = new Map<string, number>();

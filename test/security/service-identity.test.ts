@@ -48,7 +48,7 @@ const bearer = async (email: string, audience?: string) => ({
 });
 
 describe('a service with identity policies', () => {
-  test('lets in whom a grant names, for what and where it says', async () => {
+  test('accepts the callers of a grant, for its operations and scopes', async () => {
     expect((await service.call(commit('acme', await bearer(writer)))).status).toBe(200);
     const refusals = [
       await service.call(commit('other', await bearer(writer))),
@@ -76,7 +76,7 @@ describe('a service with identity policies', () => {
     expect(names(absent.headers)).toEqual(names(existing.headers));
   });
 
-  test('no credential is 401, and says which scheme is asked for', async () => {
+  test('a missing credential is 401 with the accepted scheme', async () => {
     const answer = await service.call(commit('acme', {}));
     expect(answer.json()).toMatchObject({ status: 401, code: 'unauthenticated' });
     expect(answer.headers['www-authenticate']).toContain('Bearer');
@@ -88,7 +88,7 @@ describe('a service with identity policies', () => {
     }
   });
 
-  test('A22: a token that is used again from another address is accepted, and the log tells from where', async () => {
+  test('A22: a token that is used again from another address is accepted, and the log has the address', async () => {
     const headers = await bearer(writer);
     for (const socketAddress of ['192.0.2.1', '198.51.100.7']) {
       expect((await service.call({ ...commit('acme', headers), socketAddress })).status).toBe(200);
@@ -140,7 +140,7 @@ describe('a service with identity policies', () => {
     expect((await both('broken', own)).status).toBe(401);
   });
 
-  test('B05: what a proxy may have said of the caller is not believed', async () => {
+  test('B05: headers of a proxy about the caller are not trusted', async () => {
     const stolen = {
       'x-forwarded-user': writer,
       'x-forwarded-email': writer,

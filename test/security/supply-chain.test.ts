@@ -48,7 +48,7 @@ afterAll(() => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-describe('P01: packages come from the registry only, and are what they were', () => {
+describe('P01: packages come from the registry only, and are unchanged', () => {
   test('each is locked to a version and to the hash of its content', () => {
     expect(installed.length).toBeGreaterThan(100);
     const unsound = installed.filter(
@@ -153,7 +153,7 @@ split2 sql-escaper stream-shift string_decoder util-deprecate web-streams-polyfi
   .trim()
   .split(/\s+/);
 
-describe('P04: what is deployed is what is listed', () => {
+describe('P04: the deployed files are the listed ones', () => {
   test('the packages in the bundle', () => {
     const names = packageFolders(metafile, true).map(packageName);
     expect([...new Set(names)].sort()).toEqual(BUNDLED);
@@ -232,7 +232,7 @@ test('P06: a second build, elsewhere, makes the same bytes', () => {
   expect(hashesOf(other)).toEqual(hashes);
 });
 
-test('P03, P07, P08: what needs a registry is a step of the release', () => {
+test('P03, P07, P08: checks that need a registry are steps of the release', () => {
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   for (const step of [
     'npm audit signatures',

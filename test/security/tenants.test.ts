@@ -105,7 +105,7 @@ test('D12: no answer holds anything of another tenant, even where a request give
   expect(marked).toBeGreaterThan(cases(DRAWS) / 200);
 });
 
-describe('D04: what one tenant was given is worth nothing in another', () => {
+describe('D04: the tokens and ids of one tenant are useless in another', () => {
   // Collections and records have spaces in the place of tenants, and so have jobs of providers, which are themselves those of the
   // service: spaces.test.ts, provider-runs.test.ts.
   const withNames = ofTenants.filter(

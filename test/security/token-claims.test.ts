@@ -105,7 +105,7 @@ describe('refused for its claims, before any key is asked for, is', () => {
   });
 });
 
-describe('accepted, at the edge of what is refused, is', () => {
+describe('accepted, just inside the limits, is', () => {
   const cases: readonly [string, () => Claims][] = [
     ['A11: expired 59 s ago', () => ({ iat: world.seconds - 3600, exp: world.seconds - 59 })],
     ['A12: issued in 60 s', () => ({ iat: world.seconds + 60, exp: world.seconds + 3600 })],

@@ -49,7 +49,7 @@ describe('A20: the issuer does not answer', () => {
     await expectRefused(read, mintRaw(key, { ...header, kid: 'unknown' }, world.claims()));
   });
 
-  test('and where no key is known, that is said; what is wrong anyway is refused as ever', async () => {
+  test('without any known key the answer says so; invalid tokens are refused as always', async () => {
     world.answer = () => Promise.reject(new Error('down'));
     const token = await mint(key, world.claims());
     await expect(read(token)).rejects.toThrow(expect.objectContaining({ code: 'unavailable' }));

@@ -76,7 +76,7 @@ function refusing(read: TokenReader) {
 }
 
 describe('a mutated token', () => {
-  test('is refused as unauthenticated, is not quoted, and makes us ask for keys at most once', {
+  test('is refused as unauthenticated, is not quoted, and fetches keys at most once', {
     timeout: patienceMs,
   }, async () => {
     const read = world.reader();

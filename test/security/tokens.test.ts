@@ -128,7 +128,7 @@ describe('A06: a token that brings its own key is refused without a request', ()
   });
 });
 
-describe('A07: a header that asks for other rules is refused', () => {
+describe('A07: a header that requests other rules is refused', () => {
   test.each([
     ['crit', ['exp']],
     ['crit', []],
@@ -181,7 +181,7 @@ describe('A16: another spelling of a good token is refused', () => {
     await expectRefused(read, change(token));
   });
 
-  test('A16: what decodes to the same JSON, signed as it is', async () => {
+  test('A16: another encoding of the same JSON, signed as it is', async () => {
     const text = JSON.stringify(world.claims());
     for (const odd of [`${text}\0`, `\uFEFF${text}`, `[${text}]`, `${text}${text}`, text.slice(0, -1)])
       await expectRefused(read, mintRaw(key, header, odd));
@@ -283,7 +283,7 @@ describe('A18: the field that carries the token', () => {
     expect(await ask(fields, { fromAuthorization: false })).not.toBeNull();
   });
 
-  test('B03: is X-Serverless-Authorization where both are there, and the other one is ignored', async () => {
+  test('B03: is X-Serverless-Authorization if both are present, and the other one is ignored', async () => {
     const mine = await mint(key, world.claims());
     const other = await mint(key, world.claims({ email: 'other@example.test' }));
     const both = { 'x-serverless-authorization': `Bearer ${mine}`, authorization: `Bearer ${other}` };

@@ -5,7 +5,7 @@ import { interleaveAll, RIVALS, type Scenario, scenarios } from './execution-int
 /** Fewer would mean that the rivals did not get in each other's way. */
 const COURSES_MIN = 3;
 
-describe('every interleaving of what happens to a run at once is one after the other', () => {
+describe('every interleaving of concurrent calls on a run equals a sequence', () => {
   test.each(Object.keys(RIVALS))('while it is %s', async (state) => {
     for (const scenario of scenarios().filter((each) => each.state === state)) {
       const courses = await interleaveAll(scenario);

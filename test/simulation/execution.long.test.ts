@@ -47,7 +47,7 @@ test('a seed gives the same run each time, and another seed another', async () =
 });
 
 describe('the execution runtime under faults', () => {
-  test(`keeps its promises in ${SEEDS} runs, which reach what is rare`, async () => {
+  test(`keeps its promises in ${SEEDS} runs, which reach the rare cases`, async () => {
     const reached = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
       const report = await simulateExecution(seed);

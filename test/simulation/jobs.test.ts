@@ -13,7 +13,7 @@ test('a seed gives the same run of the jobs world each time', async () => {
   }
 });
 
-test(`jobs keep their promises in ${SEEDS} runs, which reach what is rare`, async () => {
+test(`jobs keep their promises in ${SEEDS} runs, which reach the rare cases`, async () => {
   const reached = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const report = await simulateJobs(seed);

@@ -14,7 +14,7 @@ test('a seed gives the same run of the records world each time', async () => {
   }
 });
 
-test(`records keep their promises in ${SEEDS} runs, which reach what is rare`, async () => {
+test(`records keep their promises in ${SEEDS} runs, which reach the rare cases`, async () => {
   const reached = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const report = await simulateRecords(seed);
@@ -36,7 +36,7 @@ test(`records keep their promises in ${SEEDS} runs, which reach what is rare`, a
   expect([...reached]).toEqual(expect.arrayContaining(rare));
 });
 
-test(`searches find what is there, and nothing else, in ${SEEDS_WITH_SEARCHES} runs`, async () => {
+test(`searches find exactly the stored matches, in ${SEEDS_WITH_SEARCHES} runs`, async () => {
   const reached = new Set<string>();
   for (let seed = 1; seed <= SEEDS_WITH_SEARCHES; seed += 1) {
     const report = await simulateRecords(seed, { searches: true });
@@ -46,7 +46,7 @@ test(`searches find what is there, and nothing else, in ${SEEDS_WITH_SEARCHES} r
   expect([...reached]).toEqual(expect.arrayContaining(['found', 'found nothing', 'replace done', 'swept']));
 });
 
-test('an intent that is announced again while a sweep looks at the name is kept', async () => {
+test('an intent that is announced again while a sweep reads the name is kept', async () => {
   // In these runs a collection is replaced between that look and the end of the sweep.
   for (const seed of [615, 1303, 1368, 3702])
     expect((await simulateRecords(seed)).violation?.message, `seed ${seed}`).toBeUndefined();

@@ -57,7 +57,9 @@ describe('the simulator', () => {
 });
 
 describe('the canonical store under faults', () => {
-  test(`keeps its promises in ${SEEDS} runs, which reach what is rare`, { timeout: patienceMs }, async () => {
+  test(`keeps its promises in ${SEEDS} runs, which reach the rare cases`, {
+    timeout: patienceMs,
+  }, async () => {
     const reached = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
       const report = await simulate(seed);

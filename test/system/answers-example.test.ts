@@ -5,7 +5,7 @@ import { Program, root } from './program.ts';
 
 const script = 'examples/answers/run.ts';
 
-test('questions are answered with citations, and an edit touches what it changes', async () => {
+test('questions are answered with citations, and an edit writes only changed chunks', async () => {
   const words = ['--pages', '12', '--question', 'What happens to the records of a deleted collection?'];
   await using example = new Program([script, ...words], { cwd: root });
   expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
@@ -27,7 +27,7 @@ test('questions are answered with citations, and an edit touches what it changes
   expect(stdout).toMatch(/^Every promise was kept, in /m);
 });
 
-test('a provider that the service does not have fails the example, and says so', async () => {
+test('a provider that the service does not have fails the example with its name', async () => {
   await using example = new Program([script, '--pages', '1', '--provider', 'absent'], { cwd: root });
   expect((await example.exit).code).toBe(1);
 });

@@ -51,7 +51,7 @@ describe('the bundle', () => {
     expect(report.faults).toEqual([]);
   });
 
-  test('names what it needs installed, exactly', () => {
+  test('lists the exact packages that it needs', () => {
     const deployed: unknown = JSON.parse(readFileSync(join(report.outdir, 'package.json'), 'utf8'));
     expect(deployed).toMatchObject({
       type: 'module',
@@ -102,7 +102,7 @@ describe('the bundle', () => {
     expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
   });
 
-  test('tells what each function reads until its first answer', () => {
+  test('reports the bytes that each function reads until its first answer', () => {
     const names = report.starts.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['start of canonical', 'start of execution']));
     expect(report.starts.every(({ bytes, bytesMax }) => bytes > 1_000_000 && bytes <= bytesMax)).toBe(true);
@@ -242,7 +242,7 @@ describe('the bundle behind functions-framework', () => {
     expect(program.stderr).toContain('does not start without a policy');
   });
 
-  test('does not start as what it is not', async () => {
+  test('does not start with an unknown target', async () => {
     await using program = start('nothing');
     expect((await program.exit).code).toBe(1);
     expect(program.stderr).toContain(

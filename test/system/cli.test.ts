@@ -38,7 +38,7 @@ test('a file of variables that is not there is named by the tool, and not by Nod
   expect([status, stderr]).toEqual([3, '/nowhere/svc.env: there is no such file\n']);
 });
 
-test('config show tells every setting in force, its source, and no secret', async () => {
+test('config show lists every setting in force and its source, and no secret', async () => {
   const env = { SVC_API_KEY: 'hush-hush', PORT: '99' };
   const { code, stdout, stderr } = await svc(['config', 'show', '--all', '--Server:LogLevel=debug'], env);
   expect([code, stderr]).toEqual([0, '']);

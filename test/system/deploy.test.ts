@@ -217,7 +217,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
     expect(ended).toMatchObject({ status: 'succeeded', result: 'paid' });
   });
 
-  test('refuses to destroy what is protected, and what holds objects', async () => {
+  test('refuses to destroy protected resources, and buckets with objects', async () => {
     const [plan = '', apply = ''] = linesOf(page, 'terraform').slice(-2);
     const typed = async (...lines: readonly string[]) =>
       world.reader.run(lines.join('\n').replaceAll('my-project', projectId));

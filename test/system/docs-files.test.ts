@@ -27,7 +27,7 @@ async function loadedBy(path: string): Promise<string[]> {
 }
 
 describe('the page', () => {
-  test('loads from its own origin only, and tells so', async () => {
+  test('loads from its own origin only, by its Content-Security-Policy', async () => {
     const { status, headers, body } = await get('/docs');
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -44,7 +44,7 @@ describe('the page', () => {
     );
   });
 
-  test('names its files by what is in them, so that they may be kept for ever', async () => {
+  test('names its files by their content, so that caches may keep them for ever', async () => {
     const files = await loadedBy('/docs');
     expect(files).toEqual([
       expect.stringMatching(/^\/docs\/page-[0-9a-f]{16}\.css$/),
@@ -93,7 +93,7 @@ describe('the page', () => {
 describe('the file of others', () => {
   const path = join(root, 'functions/docs', reference.file);
 
-  test('is what the package has', () => {
+  test('has the checksum of the package', () => {
     const text = gunzipSync(readFileSync(path));
     expect(createHash('sha256').update(text).digest('hex')).toBe(reference.sha256);
     expect(reference.integrity).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);

@@ -60,7 +60,7 @@ describe('the embedded server', () => {
     expect(own.program.stderr).not.toContain('data folder');
   });
 
-  test('keeps what was committed over a restart', async () => {
+  test('keeps committed writes over a restart', async () => {
     const env = { SVC_DATA_DIR: freshFolder() };
     const first = await started(env);
     {
@@ -100,7 +100,7 @@ describe('the embedded server', () => {
     expect(await program.exit).toEqual({ code: 143, signal: null });
   });
 
-  test('one Ctrl-C that comes twice lets a request under way finish, and a line says what the server waits for', async () => {
+  test('one Ctrl-C that arrives twice lets a request under way finish, and a line names the request that the server waits for', async () => {
     const { program, port } = await started({ Server__DrainSeconds: '600' });
     await using _ = program;
     const held = await halfSentCommit(port, 't');

@@ -253,7 +253,7 @@ describe('the local cloud', () => {
     await Promise.all(ports.map(refusesConnections));
   });
 
-  test('answers what is under way before it ends', async (context) => {
+  test('answers requests under way before it ends', async (context) => {
     // The end of the request is a signal of this test; a busy machine may take long to get there.
     const { program, ports } = await startOrSkip(context, [], { Server__DrainSeconds: '600' });
     await using _ = program;
@@ -309,7 +309,7 @@ describe('the local cloud', () => {
   });
 });
 
-test('says what is wrong when it cannot start', async () => {
+test('reports the fault when it cannot start', async () => {
   await using noJar = start({ FIRESTORE_EMULATOR_JAR: join(folder, 'none.jar') });
   expect((await noJar.exit).code).toBe(1);
   expect(noJar.stderr).toContain('no Firestore emulator found');

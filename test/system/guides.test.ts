@@ -50,7 +50,7 @@ async function keepsItsPromises(reader: Reader, text: string, language: Language
 }
 
 describe.each(pages)('$file', ({ text }) => {
-  test('fences nothing else than what is run', () => {
+  test('has only fences that are run', () => {
     const marks = [...text.matchAll(/^[ \t>]*(?:```|~~~).*$/gm)].map(([mark]) => mark);
     const odd = marks.filter((mark, n) =>
       n % 2 === 0 ? !['```ts', '```python', '```sh'].includes(mark) : mark !== '```',
@@ -77,12 +77,12 @@ describe('the check itself', () => {
     expect(programOf(guide, 'sh')).toBe('');
   });
 
-  test('reads what a snippet promises', () => {
+  test('reads the promised output of a snippet', () => {
     const program = `console.log(1); // => 1\nprint(2)  # => a # b\n// no promise\nf(() => 3);\n# => last`;
     expect(promisedBy(program)).toEqual(['1', 'a # b', 'last']);
   });
 
-  test('finds what the compiler refuses', async () => {
+  test('finds snippets that the compiler refuses', async () => {
     const program = "import { SvcClient } from '@svc-runtime/client';\nnew SvcClient({ baseUrl: 1 });\n";
     expect(await compilerOn([program])).toContain("Type 'number' is not assignable to type 'string'");
   });

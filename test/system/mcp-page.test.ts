@@ -18,7 +18,7 @@ test('the commands of the page work against a service that is started as it says
   expect(answer.result.structuredContent).toEqual({ items: [], continuationToken: null });
 });
 
-test('svc mcp check finds what is wrong', async () => {
+test('svc mcp check finds faults', async () => {
   await using reader = await Reader.start();
   const off = await reader.run('svc mcp check $SVC_BASE_URL', 'sh');
   expect(off.code).not.toBe(0);

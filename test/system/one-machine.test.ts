@@ -125,7 +125,7 @@ describe('a machine with the units of infra/embedded', () => {
     expect(await server.program.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('keeps what it acknowledged over SIGKILL and a restart', async () => {
+  test('keeps acknowledged writes over SIGKILL and a restart', async () => {
     const first = await started(machine);
     await first.commit('first');
     const run = await first.startRun('first');

@@ -96,7 +96,7 @@ async function delivered(tenant: HttpTenant): Promise<string[]> {
   return ids;
 }
 
-describe('the log of what consumers saw', () => {
+describe('the log of the events that consumers saw', () => {
   const lease = (token: string, at: number, expiresAt: number): Seen => {
     return { kind: 'lease', eventId: 'e', token, at, expiresAt };
   };

@@ -76,7 +76,7 @@ test('the data set has a few thousand records, each with a key of its own, of ev
   }
 });
 
-test('the picture has the size that its numbers ask for', () => {
+test('the picture has the size of its numbers', () => {
   const picture = readFileSync(`${root}/examples/records/files/leases.png`);
   const page = readFileSync(`${root}/examples/records/files/leases.md`, 'utf8');
   const numbers = [...page.matchAll(/\| (\d+) +\|$/gm)].map(([, number]) => Number(number));

@@ -111,7 +111,7 @@ describe('code for the last release', () => {
 });
 
 describe('a repository', () => {
-  test('tells what its last tag has that it has no more', async () => {
+  test('lists members of its last tag that it lacks', async () => {
     const { place, git, commit } = repository();
     expect(await checkIn(place)).toEqual({
       code: 0,

@@ -129,7 +129,7 @@ describe('the scenario', () => {
   });
 });
 
-test('the transcript keeps what is equal equal, and what differs different', () => {
+test('the transcript keeps equal values equal, and different values different', () => {
   const transcripts = [
     { leaseToken: 'a', at: '2026-01-02T03:04:05.000Z', id: `ctx_${'0'.repeat(32)}` },
     { leaseToken: 'b', of: `ctx_${'0'.repeat(32)}`, tenantId: 'mine', provider: 'sqlite' },

@@ -45,7 +45,7 @@ describe('the package of the embedded server and the tool', () => {
     expect(readFileSync(other.archive).equals(readFileSync(report.archive))).toBe(true);
   });
 
-  test('serves, keeps what it committed over a restart, and shows its guides', async () => {
+  test('serves, keeps committed writes over a restart, and shows its guides', async () => {
     for (const replayed of [false, true]) {
       await using server = start('svc-server', ['--Server:Port=0']);
       const [, url = ''] = await server.says(/ready at (http:\S+)/);
@@ -74,7 +74,7 @@ describe('the package of the embedded server and the tool', () => {
     expect(await output(['api', 'startExecutionRun', '--help'])).toContain('handlerId');
   });
 
-  test('looks at a project in Google Cloud with the credentials of the machine', async () => {
+  test('checks a project in Google Cloud with the credentials of the machine', async () => {
     const project = emptyProject('my-project');
     await using google = await GoogleCloudServer.start(project);
     const credentials = join(folder, 'credentials.json');

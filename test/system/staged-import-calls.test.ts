@@ -64,7 +64,7 @@ test('a commit that is answered 503, or not at all, is sent again under its key'
   expect(await tenant.published()).toHaveLength(1);
 });
 
-test('no more chunks are under way at a time than asked for, and none is begun after a failure', async () => {
+test('at most the requested number of chunks is under way at a time, and none is started after a failure', async () => {
   const tenant = new ImportTenant(service);
   let underWay = 0;
   let most = 0;

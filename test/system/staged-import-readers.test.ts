@@ -20,7 +20,7 @@ afterAll(() => service.close());
 const newly: ImportOutcome = { status: 'published', before: false };
 
 describe('readers', () => {
-  test('see what the manifest names, by type, index and id, and nothing of what is staged beside it', async () => {
+  test('see the items of the manifest, by type, index and id, and no staged items beside it', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();
     expect(await readSource(client, 'parts')).toBeNull();
@@ -57,7 +57,7 @@ describe('readers', () => {
     expect((await readSource(client, 'parts'))?.manifest).toMatchObject({ sourceVersion: 2 });
   });
 
-  test('begin anew when what they read is superseded and cleaned up under them', async () => {
+  test('start again when their version is superseded and cleaned up', async () => {
     const tenant = new ImportTenant(service);
     const writer = tenant.client();
     await importSource(writer, sourceOf('v1', 1, 1200));
@@ -77,7 +77,7 @@ describe('readers', () => {
     expect(queries).toBe(4);
   });
 
-  test('learn it at the end of their pages, and do not mistake an item that is gone for one that never was', async () => {
+  test('detect that at the end of their pages, and do not mistake a removed item for one that never existed', async () => {
     const tenant = new ImportTenant(service);
     const writer = tenant.client();
     await importSource(writer, sourceOf('v1', 1, 10));
@@ -99,7 +99,7 @@ describe('readers', () => {
 });
 
 describe('the clean-up', () => {
-  test('never touches what is staged or published', async () => {
+  test('never changes staged or published items', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();
     await importSource(client, sourceOf('v1', 1, 10));
@@ -112,7 +112,7 @@ describe('the clean-up', () => {
     expect([await tenant.staged('v1'), await tenant.staged('v2')].map((all) => all.length)).toEqual([10, 10]);
   });
 
-  test('that ends half-way is gone on with, by several at once', async () => {
+  test('that ends half-way is continued, by several importers at once', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();
     await importSource(client, sourceOf('v1', 1, 450));
@@ -153,7 +153,7 @@ describe('the clean-up', () => {
     expect((await tenant.record('v1')).data).toMatchObject({ removed: false });
   });
 
-  test('takes what an importer left behind that did not know it was given up, then closes the books', async () => {
+  test('removes the rest of an importer that did not know it was given up, then closes the books', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();
     let straggler: (() => Promise<Response>) | undefined;

@@ -116,7 +116,7 @@ describe('an importer that ends', () => {
     return { signal: controller.signal, meddle, calls: () => calls, late: async () => late?.() };
   }
 
-  test('has gone ten calls at most for this size', async () => {
+  test('needs ten calls at most for this size', async () => {
     const ending = endingAt(Number.POSITIVE_INFINITY, 'never');
     const tenant = new ImportTenant(service);
     expect(await importSource(tenant.client(ending), sourceOf('one', 1, SIZE))).toEqual(newly);
@@ -148,7 +148,7 @@ describe('an importer that ends', () => {
 });
 
 describe('importers at the same time', () => {
-  test('of one import do what one would', async () => {
+  test('of one import have the result of one importer', async () => {
     const tenant = new ImportTenant(service);
     const source = sourceOf('one', 1, 250);
     const outcomes = await Promise.all([1, 2, 3].map(() => importSource(tenant.client(), source)));
@@ -168,7 +168,7 @@ describe('importers at the same time', () => {
     expect(await tenant.published()).toHaveLength(1);
   });
 
-  test('of two versions: the later one is what is seen in the end', async () => {
+  test('of two versions: readers see the later one in the end', async () => {
     for (let round = 0; round < 5; round++) {
       const tenant = new ImportTenant(service);
       const outcomes = await Promise.all(
@@ -297,7 +297,7 @@ describe('the service refuses', () => {
     }
   });
 
-  test('an import that goes on with another source than it was begun with', async () => {
+  test('an import that continues with another source than it started with', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();
     await expect(importSource(client, { ...sourceOf('one', 1, 250), expectedCount: 300 })).rejects.toThrow();

@@ -84,7 +84,7 @@ describe('archives', () => {
       expect(await hashIn(at('svc.canonical.sqlite'))).toBe(live);
     }));
 
-  test('are not mixed with what a folder holds', () =>
+  test('are not mixed with other files of a folder', () =>
     onSample(async ({ at, svc }) => {
       await svc(make());
       const before = await readFile(at('arch/manifest.json'));

@@ -49,7 +49,7 @@ const backup = async (folder: string, ...more: readonly string[]) => {
   };
 };
 
-test('holds each body as it was written, and says so', () =>
+test('holds each body unchanged, and reports that', () =>
   inFolder(async (folder) => {
     const { code, stderr, result } = await backup(folder);
     expect([code, stderr]).toEqual([0, '']);
@@ -85,7 +85,7 @@ test('of a damaged body is made, names it, removes no older backup and exits wit
     expect([code, result?.['removed']]).toEqual([0, 3]);
   }));
 
-test('of bodies that cannot be read says so, and not that they are damaged', () => {
+test('reports bodies that cannot be read as unreadable, not as damaged', () => {
   const [first = '', second = ''] = keepingLines('not read', { keep: 14, backups: 20 });
   expect(first).toContain('could be read');
   expect(first).not.toContain('damaged');

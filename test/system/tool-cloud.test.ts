@@ -63,7 +63,7 @@ describe('svc doctor --cloud', () => {
       expect(checks.map(({ id }) => id)).not.toEqual(expect.arrayContaining(['settings']));
     }));
 
-  test('prints what is missing with the command that mends it, and exits with 1', () =>
+  test('prints missing parts with the command that creates them, and exits with 1', () =>
     inProject(async ({ server, doctor }) => {
       server.project.enabled.delete('monitoring.googleapis.com');
       const { code, stdout } = await doctor(...deployed);
@@ -76,7 +76,7 @@ describe('svc doctor --cloud', () => {
       );
     }));
 
-  test('looks at the project before the first deployment', () =>
+  test('checks the project before the first deployment', () =>
     inProject(async ({ doctor }) => {
       const ended = await doctor('--project', projectId, '--output', 'json');
       expect(ended.code).toBe(0);

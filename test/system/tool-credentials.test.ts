@@ -155,7 +155,7 @@ describe('on the way', () => {
     expect(tried.code).toBe(6);
   });
 
-  test('they do not follow a redirect, and what the other side repeats of them is taken out', async () => {
+  test('they do not follow a redirect, and are removed from the answers of the other side', async () => {
     const seen: string[] = [];
     const host = createPlain((request, response) => {
       seen.push(request.url ?? '');

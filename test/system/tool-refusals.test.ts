@@ -135,7 +135,7 @@ describe('standard output that takes nothing', () => {
   );
 });
 
-test('a sweep tells what it leaves', () =>
+test('a sweep reports the objects that it keeps', () =>
   onSample(async ({ at, svc }) => {
     expect(jsonOf(await svc(['canonical-sweep', ...db, '--output', 'json']))).toEqual({
       database: `sqlite ${at('svc.canonical.sqlite')}`,
@@ -207,7 +207,7 @@ describe('a refusal', () => {
     }),
   );
 
-  test('does not meet what may be given again', () =>
+  test('accepts an option that may be repeated', () =>
     onSample(async ({ svc }) => {
       const twice = ['--param', `tenantId=${tenant}`, '--param', 'x=1'];
       const ended = await svc(['api', 'exportCanonicalTenant', ...twice]);

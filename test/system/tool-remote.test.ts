@@ -120,7 +120,7 @@ describe('svc api', () => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  test('ends by what was answered, and tells the problem', async () => {
+  test('exits by the status of the answer, and prints the problem', async () => {
     const tenantId = freshTenant();
     await commit(tenantId, 'first');
     const missing = [...tenantParam(tenantId), '--param', 'documentType=claim', '--param', 'id=none'];
@@ -151,7 +151,7 @@ describe('svc api', () => {
     expect(wrong.stderr).toMatch(/^400 Validation failed \[validation_failed\]\n.*\n {2}at \/(y|limit): /);
   });
 
-  test('tells what is wrong with a call before it sends anything', async () => {
+  test('reports the faults of a call before it sends a request', async () => {
     const nowhere = { env: { SVC_SERVER: 'http://127.0.0.1:1' } };
     const wrong: [string[], RegExp][] = [
       [['nothing', '--param', 'a=b'], /^There is no operation nothing: svc api list/],
@@ -211,7 +211,7 @@ describe('svc api', () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^400 /)]);
   });
 
-  test('leaves no half file, and of what is no file makes none', async () => {
+  test('leaves no half file, and writes none for an answer without a file', async () => {
     const out = join(folder, 'kept.json');
     writeFileSync(out, 'before');
     const away = { env: { SVC_SERVER: 'http://127.0.0.1:1' } };
@@ -250,7 +250,7 @@ describe('svc api', () => {
     expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ ready: true });
   });
 
-  test('shows with --verbose what went over the wire, on standard error alone', async () => {
+  test('shows with --verbose the requests and answers, on standard error only', async () => {
     const { code, stdout, stderr } = await runTool(['--verbose', 'api', 'getHealth'], { env: at });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { service: 'svc' }]);
     expect(stderr).toMatch(/^> GET \/health HTTP\/1\.1\n> Host: 127/);
@@ -293,7 +293,7 @@ describe('svc canonical-preflight', () => {
 describe('svc doctor', () => {
   const port = () => new URL(server.address).port;
 
-  test('looks at machine, settings and a server, and sends no credential', async () => {
+  test('checks machine, settings and a server, and sends no credential', async () => {
     const env = { ...at, SVC_API_KEY: 'hush-hush', SVC_DATA_DIR: join(folder, 'data') };
     const { code, stdout, stderr } = await runTool(
       ['doctor', `--port=${port()}`, '--output', 'json', '--verbose'],
@@ -322,7 +322,7 @@ describe('svc doctor', () => {
     expect(checks.find(({ id }) => id === 'server-readiness')).toMatchObject({ status: 'warning' });
   });
 
-  test('tells faults of the settings, what to do, and nothing that follows from them', async () => {
+  test('reports faults of the settings with their remedy, and no consequences of them', async () => {
     const { code, stdout } = await runTool(['doctor', '--port=x', '--Sever:Port=1'], { cwd: folder });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^failed +settings +The configuration has 2 faults/m);

@@ -58,7 +58,7 @@ describe('canonical-restore', () => {
       expect(await hashIn(bench.at('svc.canonical.sqlite'))).toBe(live);
     }));
 
-  test('tells in a dry run what it would do, and does not', () =>
+  test('prints its plan in a dry run, and changes nothing', () =>
     onSample(async (bench) => {
       const { copy, live } = await exportedThenChanged(bench);
       const ended = await bench.svc(restore('--dry-run', '--output', 'json'));
@@ -130,7 +130,7 @@ describe('canonical-restore', () => {
       expect(await hashIn(at('new.canonical.sqlite'))).toBe(await hashIn(at('svc.canonical.sqlite')));
     }));
 
-  test('of a file that is missing says so', () =>
+  test('of a missing file reports that', () =>
     onSample(async ({ svc }) => {
       const ended = await svc(restore('--yes'));
       expect(ended).toMatchObject({

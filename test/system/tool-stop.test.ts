@@ -110,7 +110,7 @@ describe('a tenant of ten thousand documents', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('an export that is killed leaves no archive, and what it left says so', async () => {
+  test('a killed export leaves no archive, and its remains say so', async () => {
     const directory = at('killed');
     mkdirSync(directory);
     const args = ['canonical-archive-export', ...database(), '--directory', directory, '--chunk-bytes', '1'];

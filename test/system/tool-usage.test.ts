@@ -14,7 +14,7 @@ async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-test('the tool lists what owners have stored, and counts one again that a killed process miscounted', async () => {
+test('the tool lists the use of owners, and recounts one that a killed process miscounted', async () => {
   await using folder = await temporaryFolder();
   const service = await startService({ folder: folder.path });
   const path = join(folder.path, 'svc.canonical.sqlite');

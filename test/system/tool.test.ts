@@ -18,7 +18,7 @@ import {
 const db = ['--db', 'svc.sqlite'];
 
 describe('canonical-export', () => {
-  test('writes the tenant into a file that only its owner reads, and tells what it wrote', () =>
+  test('writes the tenant into a file that only its owner reads, and reports the counts', () =>
     onSample(async ({ at, svc }) => {
       const ended = await svc(['canonical-export', ...db, '--tenant', tenant, '--file', 'a.json']);
       expect([ended.code, ended.stderr]).toEqual([0, '']);
@@ -32,7 +32,7 @@ describe('canonical-export', () => {
       expect((await readdir(at('.'))).filter((name) => name.includes('.part'))).toEqual([]);
     }));
 
-  test('tells the same to programs', () =>
+  test('prints the same as JSON', () =>
     onSample(async ({ at, svc }) => {
       const args = ['canonical-export', ...db, '--tenant', tenant, '--file', 'a.json', '--output', 'json'];
       expect(jsonOf(await svc(args))).toEqual({
@@ -189,7 +189,7 @@ describe('canonical-migrate', () => {
   const migrate = ['canonical-migrate', ...db, '--file', 'm.json'];
   const migration = { namespace: 'billing', id: '0001', checksum: 'sha256:aa', description: 'orders' };
 
-  test('records what is new and verifies what is known', () =>
+  test('records new migrations and verifies known ones', () =>
     onSample(async ({ at, svc }) => {
       await writeFile(at('m.json'), JSON.stringify([migration]));
       expect(jsonOf(await svc([...migrate, '--output', 'json']))).toMatchObject({ recorded: 1, verified: 0 });
@@ -241,7 +241,7 @@ describe('canonical-migrate', () => {
   );
 });
 
-test('every command teaches: what it does, and examples', async () => {
+test('every command prints its purpose and examples', async () => {
   for (const command of [
     'canonical-export',
     'canonical-restore',

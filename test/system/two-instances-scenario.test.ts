@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 describe('two processes behind a balancer without affinity', () => {
-  test('give what one process gives, step by step', async () => {
+  test('give the answers of one process, step by step', async () => {
     const tenant = `t-${randomBytes(6).toString('hex')}`;
     const program = resolve('sdk/scenario/typescript.ts');
     const given = [program, resolve('sdk/scenario/scenario.json'), relay.address, tenant];

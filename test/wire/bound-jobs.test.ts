@@ -204,7 +204,7 @@ describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
     if (job.handler !== DELETE_HANDLER) expect(run.body).toContain(`Collection '${name}' does not exist.`);
   });
 
-  test('works on what the collection holds after an exchange', async () => {
+  test('works on the records of the collection after an exchange', async () => {
     const name = `c-${randomUUID()}`;
     const run = await ended(job, name, async () => {
       const incarnation = newIncarnation(parts);

@@ -66,7 +66,7 @@ describe('the key of a start', () => {
     await cancel(fresh.run.id);
   });
 
-  test('conflicts with 409, and the run of then is as it was', async () => {
+  test('conflicts with 409, and the first run stays unchanged', async () => {
     const key = newKey();
     const { run } = await started({ payload: 1, idempotencyKey: key });
     const answer = await start({ payload: 2 }, { 'Idempotency-Key': key });

@@ -84,7 +84,7 @@ describe('stopping', () => {
     await busy.closed();
   });
 
-  test('a handler learns that its client has gone', async () => {
+  test('a handler is notified when its client disconnects', async () => {
     const hold = new Hold();
     const host = await serveNode(echoChain({ handlers: echoHandlers(hold) }), local);
     const busy = await RawConnection.open(host.address.port);
@@ -98,7 +98,7 @@ describe('stopping', () => {
     await host.stop();
   });
 
-  test('functions-framework finishes what is under way after SIGTERM, and ends with 0', async () => {
+  test('functions-framework finishes requests under way after SIGTERM, and ends with 0', async () => {
     const host = await startFramework();
     const [idle, busy] = [await RawConnection.open(host.port), await RawConnection.open(host.port)];
     busy.write(request('POST', path, [json, 'Content-Length: 2'], '{'));

@@ -99,7 +99,7 @@ test('a body of which the server has read a part is discarded too, and its clien
   server.close();
 });
 
-test('a refused client that sends nothing takes nothing from what may be discarded for others', async () => {
+test('a refused client that sends nothing uses none of the bytes that may be discarded for others', async () => {
   const world = new ManualWorld();
   const { server, port } = await refusing(world, false);
   // Twice as many as the allowance has chunks, in groups.

@@ -294,7 +294,7 @@ test('no kind of the catalogue is left out, and no collection is without a word 
   expect(new Set(all)).toEqual(new Set([...hashed, ...without]));
 });
 
-test('a share is bounded, and the next one goes on behind it', async () => {
+test('a share is bounded, and the next one continues after it', async () => {
   let read = 0;
   const body = { place: 'x/y', name: 'y', verify: async () => ((read += 1), 1) };
   const pages = {

@@ -49,7 +49,7 @@ describe.each(withBody)('$id', (operation) => {
     (await inject(chain, { method: route?.method ?? '', path, body })).status;
   const status = (body: unknown) => sent(inPlace(body));
 
-  test('G12: what is no object is refused', async () => {
+  test('G12: a value that is no object is refused', async () => {
     for (const value of [[], 'a', 1, null, true]) {
       expect(await sent(JSON.stringify(inPlace(value))), JSON.stringify(value)).toBe(400);
     }
