@@ -18,7 +18,7 @@ export function providerGuardOf(
   return providerGuard({ store: store.get, clock: world.clock, provider, limits });
 }
 
-/** The limits of a provider over the network, as its entry of the settings says them. */
+/** The limits of a provider over the network, from its entry in the settings. */
 function providerLimitsOf(settings: Settings, entry: Partial<ProviderSetting>): GuardLimits {
   const { CallsPerMinute: callsPerMinute = null, TokensPerDayMax: tokensPerDayMax = null } = entry;
   const spaceSharePercent = hasSeveralSpaces(settings)

@@ -8,7 +8,7 @@ export function isJsonPointer(text: string): boolean {
   return text === '' || (text.startsWith('/') && !/~(?![01])/.test(text));
 }
 
-/** The value that a JSON Pointer leads to; `undefined` where there is none. Inherited members are no values. */
+/** The value at a JSON Pointer; `undefined` if there is none. Inherited members are no values. */
 export function valueAtPointer(value: Json | undefined, pointer: string): Json | undefined {
   if (!isJsonPointer(pointer)) return undefined;
   let found = value;

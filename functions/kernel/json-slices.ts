@@ -121,7 +121,7 @@ const bracketOrQuote = /["[\]{}]/g;
 /** The characters that end a number or word within its container. */
 const separator = /[,\]}]/g;
 
-/** The position behind the value that begins at `start`. Throws a SyntaxError where the text ends in it. */
+/** The position after the value that begins at `start`. Throws a SyntaxError if the text ends within it. */
 function* endOfValue(text: string, start: number): Generator<void, number> {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);

@@ -147,7 +147,7 @@ async function scanned(blocks: readonly Uint8Array[], most: PacedJsonLimits, tur
 
 interface ArrayScan {
   readonly scan: JsonScan;
-  /** Judges the text behind the last array. */
+  /** Checks the text after the last array. */
   readonly finish: (length: number) => void;
 }
 

@@ -145,7 +145,7 @@ function decideBoth(
   };
 }
 
-/** The object that is there, with the same bytes; `null` where there is none. */
+/** The existing object with the same bytes; `null` if there is none. */
 function existingIn(found: LoadedRecords, { place, contentHash }: ArtifactCommit): ObjectInfo | null {
   const record = found.get(objectKey(place));
   if (record === undefined) return null;

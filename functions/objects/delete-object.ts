@@ -7,7 +7,7 @@ import { checkCondition } from './rules/condition.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import { infoIn, lostWith, objectKey } from './stored-object.ts';
 
-/** Removes an object; without effect where there is none, unless the condition asks for one. Throws `precondition_failed`. */
+/** Removes an object; without effect if it does not exist, unless the condition requires it. Throws `precondition_failed`. */
 export async function deleteObject(
   parts: ObjectParts,
   space: string,

@@ -17,7 +17,7 @@ export class GrowingBytes {
   #leased = 0;
   #size = 0;
 
-  /** No more than `most` bytes are added. */
+  /** At most `most` bytes are added. */
   constructor(most: number, lease: Pick<ByteLease, 'take'>) {
     this.#most = most;
     this.#lease = lease;

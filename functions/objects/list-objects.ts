@@ -14,7 +14,7 @@ const CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface ObjectPage {
   readonly items: readonly ObjectInfo[];
-  /** The key behind which the next page begins; `null` where nothing follows. */
+  /** The key after which the next page begins; `null` after the last page. */
   readonly next: string | null;
 }
 

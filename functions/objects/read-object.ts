@@ -17,7 +17,7 @@ export interface ReadObject {
 }
 
 /**
- * The metadata of the object; `null` where there is none.
+ * The metadata of the object; `null` if the object does not exist.
  * @testonly
  */
 export async function readObjectInfo(
@@ -30,7 +30,7 @@ export async function readObjectInfo(
 }
 
 /**
- * The object with its bytes, which the lease counts; `null` where there is none. The bytes are fetched only if `wants` returns true
+ * The object with its bytes, which the lease counts; `null` if it does not exist. The bytes are fetched only if `wants` returns true
  * for its metadata: not for `HEAD`, nor for a caller that has them.
  */
 export async function readObject(

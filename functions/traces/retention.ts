@@ -6,7 +6,7 @@ import { spaceScope, TRACE_RETENTION, tracesOf } from './store-collections.ts';
 /** The most traces that are removed in one space before the next space has its turn. */
 const SLICE = 500;
 
-/** Makes upkeep look at the space. Costs one write an hour in which a process writes traces there. */
+/** Registers the space for upkeep. Costs one write in each hour in which a process writes traces there. */
 export async function announceRetention(parts: TraceParts, space: string): Promise<void> {
   await announceSpace(retentionOf(parts), space);
 }

@@ -50,7 +50,7 @@ export function traceOrder(createdAt: number, id: string): string {
   return `${inverted(createdAt)}:${id}`;
 }
 
-/** The listing id behind all traces of this moment and of later ones. */
+/** The listing id after all traces of this moment and of later ones. */
 export function orderBefore(moment: number): string {
   return `${inverted(moment)}~`;
 }

@@ -31,7 +31,7 @@ export interface CandidateReading {
   readonly isPrefixed: Flags;
   /** The paths of the first selected fields with a term, a phrase or the whole query. */
   readonly paths: readonly string[];
-  /** The highest boost of all such fields; 0 where there is none. */
+  /** The highest boost of all such fields; 0 if there is none. */
   readonly fieldBoost: number;
   /** Whether one of all such fields is metadata. */
   readonly isInMetadata: boolean;

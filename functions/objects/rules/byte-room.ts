@@ -28,7 +28,7 @@ export interface ByteHolder {
   readonly promised: number;
   /** Until when its upload or answer counts as prompt, in milliseconds since 1970; `null` where neither is under way. */
   readonly promptUntil: number | null;
-  /** Until when its upload or answer is fast enough for what it holds; `null` where neither is under way. */
+  /** The time until which its upload or answer is fast enough for the bytes that it holds; `null` if neither is under way. */
   readonly fastUntil: number | null;
   /** When its upload began, in milliseconds since 1970; `null` where none is under way. */
   readonly uploadSince: number | null;

@@ -30,7 +30,7 @@ export function examineTarget(
   };
 }
 
-/** The checks that need no more than the settings. */
+/** The checks that need only the settings. */
 function targetChecks(target: ProviderTarget): readonly ProviderDoctorCheck[] {
   const { isLocal, isEnabled, modelId } = target;
   const availability: ProviderDoctorCheck = isLocal

@@ -57,7 +57,7 @@ export class SearchTables {
   #state: State = 'unknown';
   #isSwept = false;
 
-  /** Makes what is missing, where the account may; safe beside other processes that do the same. */
+  /** Creates missing tables, if the account has the right; safe beside other processes that do the same. */
   async prepare(connection: Connection, tablePrefix: string): Promise<void> {
     if (await this.usable(connection)) return;
     if (this.#state === 'newer') return;

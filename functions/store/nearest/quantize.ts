@@ -76,7 +76,7 @@ function measure(values: Float32Array): { norm: number; largest: number } {
   return { norm: Math.sqrt(sum), largest };
 }
 
-/** The length of what the whole numbers lose, divided by the norm. */
+/** The length of the rounding error of the whole numbers, divided by the norm. */
 function fill(
   values: Float32Array,
   norm: number,

@@ -61,7 +61,7 @@ export class SearchTables {
   #state: State = 'unknown';
   #isSwept = false;
 
-  /** Makes what is missing, where the account may; safe beside other instances that do the same. */
+  /** Creates missing tables, if the account has the right; safe beside other instances that do the same. */
   async prepare(connection: Connection, locks: Locks, found: boolean): Promise<void> {
     try {
       if (found) await this.#judge(connection);

@@ -59,7 +59,7 @@ export function writesIfKept(space: string, plan: Plan, session: EntryRules, rel
   return [named(joined)];
 }
 
-/** The name ends with what the statement does. */
+/** The name ends with the action of the statement. */
 function named({ text, values }: Statement): Statement<KeptRow> {
   return { text, values, name: 'COMMIT' };
 }

@@ -2,9 +2,9 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../kernel/canonical-json.ts';
 
 const DEPTH_MAX = 32;
-/** The member that tells how much of an object was left out. */
+/** The member with the size of the omitted part of an object. */
 const CUT_NAME = '_cut';
-/** Each open array and object may need a note of what is left out: some 50 bytes at each of the levels. */
+/** Each open array and object may need a note about its omitted part: some 50 bytes at each level. */
 const NOTES_BYTES = 4_096;
 
 /** How much of a value is kept: UTF-16 units of a text, members of an object or items of an array. */
