@@ -13,7 +13,7 @@ import { Traffic } from './traffic.ts';
 
 const TENANT = 'flawed';
 const ERAS = 4;
-/** Bugs hang on who comes when, and what is rare needs more than one run. */
+/** Bugs depend on the order of calls, and rare orders need more than one run. */
 const RUNS = 4;
 
 const made: Promise<Era[]> = Promise.all(

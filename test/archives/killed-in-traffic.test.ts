@@ -25,7 +25,7 @@ const AHEAD = 2;
 interface Plan {
   readonly point: Point | null;
   readonly stays: boolean;
-  /** The restorer is killed after so many acknowledged commits, counted from the point, or from the beginning where there is none. */
+  /** The restorer is killed after so many acknowledged commits, counted from the point, or from the beginning without one. */
   readonly commits: number | null;
 }
 

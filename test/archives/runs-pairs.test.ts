@@ -18,7 +18,7 @@ import { firestoreMissing, firestoreOptions } from '../support/firestore.ts';
 import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
 import { postgresMissing, postgresOptions } from '../support/postgres.ts';
 
-/** Runs that an archive takes from one database to another go on there and end once. */
+/** Runs that an archive copies from one database to another continue there and end once. */
 
 interface Provider {
   readonly name: string;

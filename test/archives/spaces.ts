@@ -12,7 +12,7 @@ import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
 import { Objects } from './objects.ts';
 
-/** Spaces whose records are written as the store holds them, and what a reader finds there. */
+/** Spaces with records in the form of the store, and the expected answers of a reader. */
 
 export const SPACE = 'research-ü';
 /** Several chunks, with lines both shorter and longer than one. */

@@ -111,7 +111,7 @@ type Store = ReturnType<typeof openTestStore>['store'];
 type Counter = ReturnType<typeof countBill>;
 type Stage = ReturnType<typeof openStage>;
 
-/** Tasks as the service has them, delivered when the test says so. */
+/** Tasks of the service, delivered when the test delivers them. */
 class Tasks {
   readonly #kept = new Map<string, QueueTask>();
   operations = 0;

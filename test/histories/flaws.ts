@@ -48,7 +48,7 @@ export interface StoreFlaw {
   /** Where it shows: in documents, fences and receipts, in leases, or in answers that take several reads. */
   readonly shows: 'cells' | 'leases' | 'wide';
   readonly plant: (store: RecordStore, ground: Ground) => RecordStore;
-  /** On SQLite the tables themselves refuse what the bug writes, so that it cannot pass unseen. */
+  /** On SQLite the tables themselves refuse the writes of the bug, so that it cannot pass unseen. */
   readonly refusedBySqlite?: true;
 }
 

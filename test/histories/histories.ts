@@ -19,7 +19,7 @@ export interface Verdict {
   readonly answered: string;
 }
 
-/** Clients at work on documents and fences, and whether each cell went through what they saw. */
+/** Clients at work on documents and fences; checks that the states of each cell explain their answers. */
 export async function judgeCells(instances: readonly Instance[], options: WorkloadOptions): Promise<Verdict> {
   const work = new Workload(instances, options);
   await new CellClients(work).run();
@@ -27,7 +27,7 @@ export async function judgeCells(instances: readonly Instance[], options: Worklo
   return verdictOf(work, faults);
 }
 
-/** Clients at work on the outbox, and whether each event went through what they saw. */
+/** Clients at work on the outbox; checks that the states of each event explain their answers. */
 export async function judgeLeases(
   instances: readonly Instance[],
   options: WorkloadOptions,
@@ -109,7 +109,7 @@ const LEASES_REACH = [
 
 const WIDE_REACH = ['queryCanonicalDocuments', 'commitCanonicalTransaction', 'precondition_failed'];
 
-/** With fewer operations than this, what is rare may well not have happened. */
+/** With fewer operations than this, rare cases may not have happened. */
 const OPERATIONS_FOR_ALL = 500;
 
 export interface OpenedDatabase {

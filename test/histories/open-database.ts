@@ -7,7 +7,7 @@ const parts = { ...machine, collections };
 
 type Opener<P> = (database: Extract<Database, { provider: P }>) => Promise<RecordStore>;
 
-/** A driver is loaded where it is asked for. */
+/** A driver is loaded only when it is requested. */
 const openers: { readonly [P in Database['provider']]: Opener<P> } = {
   async sqlite({ path }) {
     const { openSqliteStore } = await import('../../functions/store/sqlite/store.ts');

@@ -6,7 +6,7 @@ import { keyOf, plain, put, randomScope, read } from '../conformance/store-fixtu
 import { createMysqlDatabase, describeMysql, type MysqlDatabase } from '../support/mysql.ts';
 import { until, waitingSessions } from './fixtures.ts';
 
-/** A first try reads without a lock: what it writes must depend on all that it has seen, and on nothing else. */
+/** A first try reads without a lock: its writes must depend on all that it has read, and on nothing else. */
 describeMysql('lost races in MySQL', () => {
   let database: MysqlDatabase;
   let store: RecordStore;

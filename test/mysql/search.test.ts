@@ -45,7 +45,7 @@ function countOf(store: RecordStore, scope: Scope, term: string): Promise<number
   return store.snapshot(scope, async (moment) => (await moment.find?.(request))?.counts[0]);
 }
 
-/** Keeps what a find sends, and answers nothing. */
+/** Records the requests of a find, and does not answer. */
 function recording(): { readonly snapshot: Snapshot; readonly sent: Statement[] } {
   const sent: Statement[] = [];
   const send = (...statements: readonly Statement[]) => {

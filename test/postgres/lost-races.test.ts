@@ -5,7 +5,7 @@ import { postgresMissing, postgresSchema } from '../support/postgres.ts';
 import { holdCommit, openSession, openStore, openThrough, usedScope, waitersOf } from './fixtures.ts';
 import { type Proxy, startProxy } from './proxy.ts';
 
-/** A first try reads without locks: what it writes must depend on all that it has seen, and on nothing else. */
+/** A first try reads without locks: its writes must depend on all that it has read, and on nothing else. */
 describe.skipIf(postgresMissing !== undefined)(`lost races in PostgreSQL ${postgresMissing ?? ''}`, () => {
   const schema = postgresSchema();
   let proxy: Proxy;

@@ -16,7 +16,7 @@ import { postgresMissing, postgresSchema, postgresSocketFolder, postgresUrl } fr
 import { latch, poll } from './fixtures.ts';
 import { type Passage, startProxy } from './proxy.ts';
 
-/** Timers that fire when the test says so. */
+/** Timers that fire when the test fires them. */
 class HeldTimers {
   readonly #held = new Map<() => void, number>();
 

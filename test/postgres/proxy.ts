@@ -17,7 +17,7 @@ export interface Proxy {
   connections: number;
   /** The fate of a client's packet: it passes on, the connection breaks, or it passes on once the promise settles. */
   onRequest: (bytes: Buffer) => Passage;
-  /** The same for what the server answers. */
+  /** The same for the answers of the server. */
   onAnswer: (bytes: Buffer) => Passage;
   close(): Promise<void>;
 }

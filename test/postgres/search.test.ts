@@ -52,7 +52,7 @@ function flat(node: Node | undefined): Node[] {
   return node === undefined ? [] : [node, ...(node.Plans ?? []).flatMap(flat)];
 }
 
-/** Keeps what a find sends, and answers nothing. */
+/** Records the requests of a find, and does not answer. */
 function recording(): { readonly reader: Reader; readonly sent: Statement[] } {
   const sent: Statement[] = [];
   const send = (...statements: readonly Statement[]) => {

@@ -8,7 +8,7 @@ import type { Verdict } from './verdict.ts';
 export type Operation = keyof ReturnType<typeof canonicalHandlers>;
 
 export type Types = Pick<OperationTypes, Operation> & ArchiveOperations;
-/** With what the operator's tool does. */
+/** With the calls of the operator's tool. */
 export type AnyOperation = keyof Types;
 
 /** One request as an instance works on it, found again by what it reads and writes. */

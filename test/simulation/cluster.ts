@@ -72,7 +72,7 @@ export class Cluster {
     this.#instances.set(name, { process, skewMs, handlers, tool });
   }
 
-  /** Kills an instance, and starts it anew after a while. */
+  /** Kills an instance, and starts it again after a while. */
   crash(name: string, restartMs = this.scheduler.random.below(20) * TICK_MS): void {
     const process = this.#instances.get(name)?.process;
     if (process?.alive !== true) return;

@@ -20,7 +20,7 @@ class TornExport extends MemoryStore {
   }
 }
 
-/** Each export shows what the one before it should have shown. */
+/** Each export shows the content of the export before it. */
 class StaleExport extends MemoryStore {
   readonly #before = new Map<string, RecordData[]>();
 
@@ -87,7 +87,7 @@ class FlipBeforeVerify extends MemoryStore {
   }
 }
 
-/** The old records are gone before the new ones are there. */
+/** The old records are removed before the new ones exist. */
 class EmptiedFirst extends MemoryStore {
   override async swap(...[scope, records, verify]: Parameters<RecordStore['swap']>): Promise<void> {
     await this.hooks.before?.('swap');

@@ -10,7 +10,7 @@ import { must, Violation } from './violation.ts';
 
 export type Copy = CanonicalTenantSnapshot | ArchiveObjects;
 
-/** A copy with what it must give back. */
+/** A copy with its expected content. */
 interface Held {
   readonly portrait: string;
   readonly state: TenantState;

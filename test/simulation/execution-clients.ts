@@ -12,7 +12,7 @@ export interface ExecutionWorkload {
   readonly cluster: ExecutionCluster;
   readonly oracle: ExecutionOracle;
   readonly random: Random;
-  /** Runs that somebody has heard of. */
+  /** Runs that a client has seen. */
   readonly runIds: string[];
   /** Starts that were sent, to be sent again by others. */
   readonly requests: ExecutionRunRequest[];
@@ -135,7 +135,7 @@ export class Meddler extends ExecutionUser {
   }
 }
 
-/** Prunes, far too much, and looks for what was lost. */
+/** Prunes far too much, and searches for lost records. */
 export class Maintainer extends ExecutionUser {
   async run(turns: number): Promise<void> {
     const { random } = this.work;

@@ -30,7 +30,7 @@ export interface CloudFlaw {
 export interface TasksParts {
   readonly scheduler: Scheduler;
   readonly faults: CloudFaults;
-  /** Takes what is delivered to workers outside. */
+  /** Receives the deliveries to external workers. */
   readonly outside: (runId: string) => void;
   readonly oracle: ExecutionOracle;
   /** Whether the name of a task that has ended can be taken again after a while. */

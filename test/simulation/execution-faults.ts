@@ -77,7 +77,7 @@ export class SkewedClock {
     return 'goes on';
   }
 
-  /** From now on it says this, and goes on from there. */
+  /** Sets the clock to this time, from which it continues. */
   set(now: number): void {
     this.#stoppedAt = null;
     this.#offsetMs = now - this.#source();

@@ -57,7 +57,7 @@ export class ExecutionAudit extends ExecutionUser {
     must(faults.length === 0, 'I10 looked after', told);
   }
 
-  /** Workers that never fail, and somebody who raises what is waited for. */
+  /** Workers that never fail, and a client that raises the awaited events. */
   async #untilAllIsOver(): Promise<void> {
     const { oracle, cluster } = this.work;
     // With policies each product has a worker of its own, and the one must not keep the other from its runs.

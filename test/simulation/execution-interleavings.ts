@@ -99,7 +99,7 @@ const cancels: Deed = {
   act: async (runtime, runId) => (await cancel(runtime, runId, anybody, NOW)).status,
 };
 
-/** Looks after what is due; how much that was is no promise. */
+/** Runs upkeep of due records; their number is not promised. */
 const looks: Deed = {
   operation: null,
   now: LATER,
@@ -229,7 +229,7 @@ class Stage {
     });
   }
 
-  /** The rivals that wait for a turn, once none goes on by itself. */
+  /** The rivals that wait for a turn, once none continues by itself. */
   async ready(): Promise<number[]> {
     await new Promise((resolve) => {
       setImmediate(resolve);

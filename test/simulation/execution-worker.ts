@@ -67,7 +67,7 @@ export class SimulatedWorker extends ExecutionUser {
       if ((await this.#step(proof)) !== 'goes on') return;
     }
     if (deed === 'poison' && random.chance(0.7)) return;
-    // Somebody changes their mind at the worst moment.
+    // A client cancels at the worst moment.
     if (random.chance(0.08)) await this.send('cancelExecutionRun', { params: { runId: lease.run.id } });
     if (deed.startsWith('wait')) {
       const waited = await this.#waits(proof, deed);

@@ -9,9 +9,9 @@ export interface Faults {
   aborted: number;
   /** The store does not answer, and nothing was done. */
   unavailable: number;
-  /** The store did what was asked, and its answer is lost. */
+  /** The store completed the call, and its answer is lost. */
   replyLost: number;
-  /** A page is shorter than asked for. */
+  /** A page is shorter than requested. */
   shortPage: number;
   /** Whether the store leaves unread what is expected to be absent. */
   skipsExpectedAbsent: boolean;

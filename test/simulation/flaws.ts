@@ -184,7 +184,7 @@ function tokenAtHand(): string | undefined {
   return call?.operation === 'acknowledgeCanonicalOutbox' ? body?.leaseToken : undefined;
 }
 
-/** Not for lease calls: they would then pass over what is due. */
+/** Not for lease calls: they would then skip due events. */
 function oneMillisecondLonger(head: RecordData['head']): RecordData['head'] {
   const { leaseExpiresAtUtc: expiry } = head;
   if (typeof expiry !== 'string' || currentCall()?.operation === 'leaseCanonicalOutbox') return {};

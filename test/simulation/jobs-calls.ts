@@ -12,5 +12,5 @@ export const SPACES: Readonly<Record<string, string>> = { ada: 'space-a', bob: '
 export type JobsOutcome =
   | { readonly kind: 'answer'; readonly body: OperationTypes[OperationId]['response']['body'] }
   | { readonly kind: 'refused'; readonly code: string }
-  /** Nothing is known of what was done. */
+  /** The effect of the call is unknown. */
   | { readonly kind: 'unknown' };

@@ -135,7 +135,7 @@ export class CommitPointOracle implements Oracle {
     must(kept !== undefined, 'I1 acknowledged', `${key} was answered, not committed`);
     must(withoutReplayed(result) === kept, 'I3 one result', `${key} has two results`);
     if (result.replayed) return;
-    // A restore may free a key, which is then committed anew.
+    // A restore may free a key, which is then committed again.
     const name = `${key} after ${wrote?.restores} restores`;
     must(!this.#firsts.has(name), 'I3 one result', `${name} was committed twice`);
     this.#firsts.add(name);

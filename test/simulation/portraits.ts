@@ -55,7 +55,7 @@ function withoutHolder(event: EventModel): CopiedEvent {
   return shown;
 }
 
-/** The lists of what a copy holds, whichever form it has. */
+/** The lists of the content of a copy, in either form. */
 interface Lists {
   readonly documents: readonly CanonicalDocument[];
   readonly fences: CanonicalTenantSnapshot['fences'];

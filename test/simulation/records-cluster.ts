@@ -18,7 +18,7 @@ const WRITES_MAX = 5;
 export type RecordsOutcome<T> =
   | { readonly kind: 'answer'; readonly value: T }
   | { readonly kind: 'refused'; readonly code: string }
-  /** Nothing is known of what was done. */
+  /** The effect of the call is unknown. */
   | { readonly kind: 'unknown' };
 
 interface Member {

@@ -72,7 +72,7 @@ function stalePolicies(store: RecordStore): RecordStore {
   };
 }
 
-/** Upkeep does not see what the names point at. */
+/** Upkeep does not see the incarnations that the names point at. */
 function blindSweep(store: RecordStore): RecordStore {
   return {
     ...between(as)(store),

@@ -24,7 +24,7 @@ export function launch(executablePath: string): Promise<Browser> {
   });
 }
 
-/** A page, and all that it asked for and complained of. */
+/** A page with its requests and its errors. */
 export interface WatchedPage {
   readonly page: Page;
   /** Addresses of all requests of every kind, those that a policy stopped included. */

@@ -43,7 +43,7 @@ export class CloudStorageServer implements AsyncDisposable {
   faults: CloudFault[] = [];
   /** The bearer token that each answer requires; `null` requires none. */
   bearer: string | null = null;
-  /** The server may give less than was asked for. */
+  /** The server may return less than was requested. */
   pageSizeMax = 1000;
   /** Runs before an insertion checks for an existing object. */
   beforeInsert: (() => void) | undefined;

@@ -7,7 +7,7 @@ export interface Work {
   readonly records: number;
 }
 
-/** The store, and what was asked of it since the last look. */
+/** The store, with its calls since the last reading. */
 export function countedStore(inner: RecordStore): { readonly store: RecordStore; take(): Work } {
   let calls = 0;
   let records = 0;

@@ -5,7 +5,7 @@ import type { RegisteredProvider } from '../../functions/providers/registered.ts
 import type { Stage } from '../conformance/execution-stage.ts';
 import { PaidChat } from './providers-stage.ts';
 
-/** A provider that costs money and fails when a test says so. It counts what it is asked and what it has answered. */
+/** A paid provider that fails when a test requests it. It counts its requests and its answers. */
 export class FailingProvider {
   /** The failure of a call at a moment; `null`: it is answered. */
   failure: (now: number) => ProviderFailure | null = () => null;

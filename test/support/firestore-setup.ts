@@ -3,7 +3,7 @@ import { EmulatorNotFound, startFirestoreEmulator } from '../../emulator/firesto
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where the run's Firestore emulator answers, or why there is none. */
+    /** The address of the run's Firestore emulator, or the reason why it is missing. */
     readonly firestore: { readonly host: string } | { readonly reason: string };
   }
 }

@@ -6,7 +6,7 @@ interface ManualTimer {
   readonly callback: () => void;
 }
 
-/** A world in which time passes only when a test says so, and the random bytes are counted ones. */
+/** A world in which time passes only when a test advances it, and random bytes are a counter. */
 export class ManualWorld implements World {
   now = Date.UTC(2026, 0, 1);
   #timers: ManualTimer[] = [];

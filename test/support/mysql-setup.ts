@@ -15,7 +15,7 @@ export interface MysqlServer {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where the run's MariaDB answers, or why there is none. */
+    /** The address of the run's MariaDB, or the reason why it is missing. */
     readonly mysql: MysqlServer | { readonly reason: string };
   }
 }

@@ -16,7 +16,7 @@ export function vectorsAnswer(vectors: readonly unknown[]): unknown {
   return { data: vectors.map((embedding, index) => ({ index, embedding })) };
 }
 
-/** A model that costs money, behind the embeddings operation that many servers speak. It counts what it is asked. */
+/** A paid model behind the embeddings operation that many servers have. It counts its requests. */
 export class PaidModel {
   /** The texts of each call. */
   readonly calls: string[][] = [];

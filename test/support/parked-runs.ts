@@ -15,7 +15,7 @@ const CEILING = { activeRunsMax: 1_000_000 };
 
 const scopeOf = (tenantId: string) => ({ productId: 'p', tenantId });
 
-/** A deployment whose store holds runs that wait for a timer; what is measured comes on top. */
+/** A deployment whose store holds runs that wait for a timer; the measured runs are added to them. */
 export class ParkedRuns {
   readonly world = new ManualWorld();
   readonly scope = ownScope();

@@ -10,12 +10,12 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The folder of the Unix socket of the run's PostgreSQL, or why there is none. */
+    /** The folder of the Unix socket of the run's PostgreSQL, or the reason why it is missing. */
     readonly postgres: { readonly socketFolder: string } | { readonly reason: string };
   }
 }
 
-/** Nothing here can start; the message says what was looked for. */
+/** No server can start here; the message lists the programs that were searched for. */
 class PostgresNotFound extends Error {
   override readonly name = 'PostgresNotFound';
 }
@@ -117,7 +117,7 @@ async function ready(socket: string, ended: () => string | number | null): Promi
   }
 }
 
-/** A server that is still starting takes connections and refuses them in words; one that is ready asks to go on. */
+/** A server that is still starting takes connections and refuses them in words; one that is ready asks to continue. */
 async function answers(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

@@ -31,7 +31,7 @@ import { pageTokens, UNCOUNTED } from './job-family.ts';
 const ALL = ['read', 'run', 'qualify'] as const;
 const [local, reranker] = localTargets as [ProviderTarget, ProviderTarget];
 
-/** A chat model that costs money. It counts what it is asked. */
+/** A paid chat model. It counts its requests. */
 export class PaidChat {
   calls = 0;
   /** Settles before each answer. */
@@ -207,7 +207,7 @@ export class ProvidersInstance {
     return { caller: callerOf(as), correlationId: 'of-the-call', now: this.#stage.time.now, signal };
   }
 
-  /** The job once it has ended; fails where it goes on for ever. */
+  /** The ended job; fails if it does not end in time. */
   async ended(id: string): Promise<ProviderJobView> {
     for (let turn = 0; turn < 2_000; turn += 1) {
       await this.#stage.quiet();

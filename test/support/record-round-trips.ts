@@ -20,7 +20,7 @@ export interface CountedStore {
   readonly world: Omit<World, 'http' | 'turns'>;
   /** Round trips until now. */
   readonly turns: () => number;
-  /** Closes the store and what it stands on. */
+  /** Closes the store and the database below it. */
   readonly close: () => Promise<void>;
 }
 

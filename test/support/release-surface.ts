@@ -100,7 +100,7 @@ function inner(type: string): string {
   return /^NotRequired\[(.*)\]$/.exec(type)?.[1] ?? type;
 }
 
-/** A function or method: what stands before its parameters, these, and what it gives. */
+/** A function or method: its name, its parameters and its result. */
 function signatureOf(text: string) {
   const start = /^(?:@\S+ )*(?:async def |def |static )?[\w$]+(?:<[^()]*>)?\(/.exec(text)?.[0];
   if (start === undefined) return null;

@@ -163,7 +163,7 @@ export class RetrievalJobsInstance {
     return Number(records[0]?.head['bytes'] ?? 0);
   }
 
-  /** The job once it has ended; fails where it goes on for ever. */
+  /** The ended job; fails if it does not end in time. */
   async ended(id: string, as = 'ada'): Promise<RetrievalJobView> {
     for (let turn = 0; turn < 2_000; turn += 1) {
       await this.#stage.quiet();

@@ -86,7 +86,7 @@ async function taken(feed: () => Promise<number>): Promise<Taken> {
   }
 }
 
-/** Sends a request whose body comes piece by piece, and answers what the server takes for it. */
+/** Sends a request whose body comes piece by piece, and returns the answer of the server. */
 export function feedServer(...given: Parameters<typeof heldByServer>): Promise<Taken> {
   return taken(() => heldByServer(...given));
 }

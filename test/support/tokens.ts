@@ -159,7 +159,7 @@ export function publishing(keys: readonly SigningKey[], cacheControl = 'public, 
     );
 }
 
-/** Refused as unauthenticated, with nothing of the token in what is thrown. */
+/** Refused as unauthenticated, with no part of the token in the error. */
 export async function expectRefused(read: TokenReader, token: string): Promise<void> {
   const error = await read(token).then(
     (identity) => expect.unreachable(`accepted as ${identity?.principal}`),

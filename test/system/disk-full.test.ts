@@ -153,7 +153,7 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, () => {
     await large.fill(60_000);
     await other.fill(60_000);
     expect((await large.post('/restore', { snapshot: empty }))?.status).toBe(204);
-    // Sweeping goes on behind ordinary calls.
+    // Sweeping continues after ordinary calls.
     const roomAgain = async () => !isFull(await other.commit(3_000)) && (await readiness(server)).ready;
     await expect.poll(roomAgain).toBe(true);
     expect(await other.faults()).toEqual([]);

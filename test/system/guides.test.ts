@@ -12,7 +12,7 @@ import {
   whyNoPython,
 } from './guides.ts';
 
-/** Every snippet of the guides is run, and prints what it says that it prints. */
+/** Every snippet of the guides is run, and prints the output that the guide shows. */
 
 const files = (await readdir(guides)).filter((file) => file.endsWith('.md')).sort();
 const written = await Promise.all(

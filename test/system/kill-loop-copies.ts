@@ -63,7 +63,7 @@ export class CopyClient {
     return 'export';
   }
 
-  /** Readers meet one generation, also while a restore goes on. */
+  /** Readers see one generation, also during a restore. */
   async read(): Promise<string> {
     const reply = await this.#post('/documents/query', { documentType: 'generation', limit: 1_000 });
     if (reply === undefined) return 'generation';

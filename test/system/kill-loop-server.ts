@@ -172,7 +172,7 @@ export class LoopServer implements AsyncDisposable {
         response.on('error', reject);
         response.on('end', () => {
           const answer = Buffer.concat(chunks).toString();
-          // An answer that was cut off is none.
+          // A truncated answer counts as none.
           if (!response.complete) reject(new Error('the answer broke off'));
           else resolve({ status: response.statusCode ?? 0, body: answer === '' ? null : JSON.parse(answer) });
         });

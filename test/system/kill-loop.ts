@@ -243,7 +243,7 @@ export class KillLoop {
     }
     this.#count('abandoned space', abandoned());
     await this.#server.start();
-    // Sweeping goes on behind ordinary calls: a bounded batch for each turn.
+    // Sweeping continues after ordinary calls: a bounded batch for each turn.
     for (let call = 0; abandoned() > 0 && call < 1_000; call++) await this.#ledger.list();
     if (abandoned() > 0) this.#faults.push('abandoned spaces are left behind');
     await this.#checkFrozen([...this.#frozen]);

@@ -24,7 +24,7 @@ const KILLS: readonly { readonly after: number; readonly servers: readonly numbe
   { after: 0.7, servers: [1] },
   { after: 0.9, servers: [0] },
 ];
-/** Many times what a quiet machine takes. */
+/** Many times the duration on a quiet machine. */
 const PATIENCE_MS = 600_000;
 
 describe('two servers, killed while consumers work through one outbox', () => {

@@ -18,7 +18,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process under test. Tests wait for what it says and for its end, never for time to pass. */
+/** A process under test. Tests wait for its output and its end, never for time to pass. */
 export class Program implements AsyncDisposable {
   readonly process: ChildProcess;
   readonly exit: Promise<Exit>;

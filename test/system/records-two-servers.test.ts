@@ -61,7 +61,7 @@ async function answersAlike(pair: Pair): Promise<void> {
   expect(await one.waitForRecordImportJob(job.id)).toMatchObject({ status: 'succeeded', succeeded: FEW });
   await one.upsertRecord('c', { id: 'late', partitionKey: 'p0', metadata: { index: -1, edition: 1 } });
   await alike(pair, 'c');
-  // A page of the one goes on at the other.
+  // A list that starts at one server continues at the other.
   const orderBy = [{ path: '/metadata/index', direction: 'desc' }] as const;
   const ids: string[] = [];
   let continuationToken: string | null = null;

@@ -7,7 +7,7 @@ import { SvcClient } from '../../sdk/typescript/src/index.ts';
 import { programOf, Reader } from './guides.ts';
 import { root } from './program.ts';
 
-/** The requests of docs/retrieval.md are sent to a real service, which answers what the page shows. */
+/** The requests of docs/retrieval.md are sent to a real service, which gives the answers of the page. */
 
 const page = await readFile(join(root, 'docs/retrieval.md'), 'utf8');
 const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(

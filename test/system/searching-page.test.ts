@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programOf, Reader } from './guides.ts';
 import { root } from './program.ts';
 
-/** Every request of docs/searching.md is sent to a real service, which answers what the page shows. */
+/** Every request of docs/searching.md is sent to a real service, which gives the answers of the page. */
 
 interface Example {
   readonly request: object;

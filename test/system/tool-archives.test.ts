@@ -11,7 +11,7 @@ import {
   SAMPLE_TENANT as tenant,
 } from '../support/operator-tool.ts';
 
-/** Archives that the operator tool makes, looks at and brings back. */
+/** Archives that the operator tool creates, inspects and restores. */
 
 const db = ['--db', 'svc.sqlite'];
 

@@ -68,7 +68,7 @@ async function ledgerAcross(one: TenantAt, other: TenantAt, name: string): Promi
   expect((await other.call('POST', '/canonical/migrations', migrations)).status, 'again').toBe(204);
 }
 
-/** A page of one server goes on at the other. */
+/** A list that starts at one server continues at the other. */
 async function pagesAcross(one: TenantAt, other: TenantAt): Promise<void> {
   await one.canonical('/transactions', { ...commitOf(one.tenant, 'paged'), outbox: [] });
   const query = { documentType: 'claim', limit: 1 };

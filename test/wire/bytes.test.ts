@@ -184,7 +184,7 @@ describe('a stream on a socket', () => {
     const cut = new AbortController();
     const open = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
       yield Buffer.from('abc');
-      // A source that never goes on.
+      // A source that never continues.
       await new Promise(() => {});
     };
     const answer = new StoredBytes({

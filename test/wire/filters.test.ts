@@ -42,7 +42,7 @@ const context = (filter: object) => ({ retrieval: retrieval(filter) });
 const cases = (filter: object) => ({ cases: [{ request: retrieval(filter), expected: [{ id: 'a' }] }] });
 const compared = (filter: object) => ({ ...cases(filter), variants: [{ id: 'a' }, { id: 'b' }] });
 
-/** Evaluations report a case that is refused as one that failed, and go on. */
+/** Evaluations report a refused case as failed, and continue. */
 const IN_CASE = '';
 
 /** How each of them is asked, and where its filter stands. */

@@ -4,7 +4,7 @@ import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Every list that can be longer than its page says so. */
+/** Every list that can be longer than its page has a link to the next page. */
 
 interface Model {
   readonly type?: string;

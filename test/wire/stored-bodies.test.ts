@@ -29,7 +29,7 @@ let store: RecordStore;
 let reads = 0;
 /** Calls the upkeep that waits for its minute. */
 let minute: (() => void) | null = null;
-/** Processes add what they have counted so late. */
+/** The delay after which processes add their counts. */
 const COUNTED_MS = 20_000;
 const counted: (() => void)[] = [];
 let shareEnded = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ interface Kind {
   /** Of the catalogue. */
   readonly kind: string;
   readonly write: () => Promise<void>;
-  /** Flips a bit of what was written; a second call puts it back. */
+  /** Flips a bit of the written bytes; a second call restores it. */
   readonly flip: () => Promise<void>;
 }
 

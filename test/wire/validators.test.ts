@@ -67,7 +67,7 @@ describe.each(withBody)('$id', (operation) => {
   });
 });
 
-/** Looks at each character. */
+/** Reads each character. */
 function walk(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;

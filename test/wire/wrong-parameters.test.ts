@@ -22,7 +22,7 @@ interface Wrong {
   readonly rule: string;
 }
 
-/** The wrong values of a parameter and what the refusal has to say of each. */
+/** The wrong values of a parameter, and the expected detail of each refusal. */
 function wrongValues(spec: ParameterSpec): Wrong[] {
   const { type, minimum, maximum, minLength = 0, maxLength } = spec;
   if (type === 'boolean') return [{ text: '1', keyword: 'type', rule: 'boolean (true or false)' }];

@@ -21,7 +21,7 @@ export class NotesAccess {
     this.#grants = grants;
   }
 
-  /** The space in which the caller has the right. Throws `permission_denied` where there is none. */
+  /** The space in which the caller has the right. Throws `permission_denied` if there is none. */
   spaceOf(caller: JobCaller, right: NotesRight): string {
     if (this.#grants.length === 0) return OPEN_SPACE;
     const grant = this.#grants.find(({ principal, rights }) => {
