@@ -23,7 +23,7 @@ const heldRooms = [
   'emulator/',
   'examples/',
   'functions/*',
-  'functions/blobs/',
+  'functions/archives/',
   'functions/collections/',
   'functions/compose/',
   'functions/config/',

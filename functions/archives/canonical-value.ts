@@ -14,8 +14,8 @@ export function utf8Text(bytes: Uint8Array, place: { readonly object: string }):
 }
 
 /**
- * A text is its value's one canonical text: anything else, such as a member that stands twice, is refused, and so is a text that is
- * nested deeper than a line or a manifest of stored records.
+ * Parses a text that must be the canonical JSON of its value. Throws for any other text, for example with a repeated member, and for
+ * nesting deeper than a line or a manifest of stored records has.
  */
 export function canonicalValue(
   json: string,
@@ -25,7 +25,7 @@ export function canonicalValue(
     const value = parseStrictJsonText(json, manifestLimits);
     if (canonicalJson(value) === json) return value;
   } catch {
-    // Refused below, as what parses and is not canonical.
+    // The check below refuses the text, like JSON that is not canonical.
   }
   throw new SnapshotError('malformed', 'is not canonical JSON', place);
 }

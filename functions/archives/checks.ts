@@ -3,12 +3,12 @@ import { identifier, pathIdentifier } from '../kernel/identifiers.ts';
 import { formatUtc, parseUtc } from '../kernel/timestamp.ts';
 
 /**
- * The rules of restored values. A request is trimmed and normalized; a snapshot that needs this is refused, because one
- * content must have one text.
+ * Checks of restored values. The service trims and normalizes a request. It refuses a snapshot that needs this, because equal
+ * content must have equal text.
  */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** An object with exactly these members. */
+/** Returns the value as an object. Throws unless it has exactly these members. */
 export function members(value: unknown, names: readonly string[], pointer: string): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidMember(pointer, 'must be an object');
@@ -34,7 +34,7 @@ export function text(value: unknown, pointer: string): string {
   return value;
 }
 
-/** An identifier as the service stores it, without white space around. */
+/** An identifier as the service stores it: without white space at its ends. */
 export function name(value: unknown, pointer: string): string {
   const given = text(value, pointer);
   if (identifier(given, pointer) !== given)
@@ -94,14 +94,14 @@ export function hashText(value: unknown, pointer: string): string {
   return given;
 }
 
-/** A value that another one fixes. */
+/** Throws unless `value` equals `fixed`, the only value that the rest of the archive permits. */
 export function same(value: unknown, fixed: unknown, what: string, pointer: string): void {
   if (value !== fixed) throw invalidMember(pointer, `must be ${what}`);
 }
 
 /**
- * That the value is JSON which has a canonical text and is nested no deeper than `depthMax`. A value from a strict parser
- * is valid; a value made in another way may not be.
+ * Throws unless the value is JSON that has a canonical text and is nested at most `depthMax` levels deep. A value from a strict
+ * parser always has a canonical text; a value that code has built may have none.
  */
 export function plainJson(value: unknown, depthMax: number): void {
   if (typeof value === 'string') {

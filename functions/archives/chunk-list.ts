@@ -9,14 +9,14 @@ export const MANIFEST_NAME = 'manifest.json';
 export const CHUNK_BYTES_MAX: number = limits.archiveChunkBytesMax;
 export const CHUNK_BYTES_DEFAULT: number = limits.archiveChunkBytesDefault;
 
-/** What gzip adds to content that it cannot compress stays far below this. */
+/** Leaves room for content that gzip cannot compress: gzip adds far less than 64 KiB to it. */
 export const STORED_CHUNK_BYTES_MAX = CHUNK_BYTES_MAX + 64 * 1024;
 
-/** A manifest is held whole, so it is bounded too: 100,000 chunks of 8 MiB are 780 GiB. */
+/** Bounds the manifest, which the reader holds in memory as a whole. 100,000 chunks of 8 MiB are 780 GiB. */
 export const CHUNKS_MAX: number = limits.archiveChunksMax;
 export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
-// Four members a chunk, and a few more.
+// Each chunk has four members, and the manifest has a few of its own.
 export const manifestLimits = {
   depthMax: 4,
   membersMax: CHUNKS_MAX * 4 + 100,
@@ -25,11 +25,11 @@ export const manifestLimits = {
 
 export interface ArchiveChunk {
   readonly index: number;
-  /** Of the chunk as it is stored, compressed. */
+  /** Bytes of the stored, compressed chunk. */
   readonly bytes: number;
-  /** Lines that hold a record: the head line of the first chunk is not counted. */
+  /** Number of lines that hold a record. The head line of the first chunk holds none. */
   readonly records: number;
-  /** SHA-256 of the chunk as it is stored. */
+  /** SHA-256 of the stored, compressed chunk. */
   readonly hash: string;
 }
 

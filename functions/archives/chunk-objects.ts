@@ -8,6 +8,6 @@ export interface ChunkSink {
 export interface ChunkSource {
   /** The names of all objects of the archive, in any order. */
   names(): Promise<readonly string[]>;
-  /** The object; `null` if the archive has none of that name. May fail after more than `bytesMax` bytes. */
+  /** Returns the object, or `null` if the archive has none of that name. May throw if it has more than `bytesMax` bytes. */
   read(name: string, bytesMax: number): Promise<Uint8Array | null>;
 }

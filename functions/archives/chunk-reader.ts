@@ -22,14 +22,15 @@ const LINE_FEED = 0x0a;
 export function checkNames(chunks: readonly ArchiveChunk[], names: readonly string[]): void {
   const left = new Set(names);
   if (left.size !== names.length)
-    throw new SnapshotError('duplicate', 'an object of the archive stands twice');
+    throw new SnapshotError('duplicate', 'an object of the archive is listed twice');
   for (const object of [MANIFEST_NAME, ...chunks.map(({ index }) => chunkName(index))]) {
     if (!left.delete(object)) throw new SnapshotError('incomplete', 'is missing', { object });
   }
-  if (left.size > 0) throw new SnapshotError('invalid', 'the archive holds an object that is not its own');
+  if (left.size > 0)
+    throw new SnapshotError('invalid', 'the archive holds an object that its manifest does not name');
 }
 
-/** Each chunk with its lines, the next one fetched and unpacked while its caller goes through them. */
+/** Yields each chunk with its lines. It fetches and unpacks the next chunk while the caller reads the lines of this one. */
 export async function* readChunks(
   chunks: readonly ArchiveChunk[],
   source: ChunkSource,
@@ -38,7 +39,7 @@ export async function* readChunks(
     const chunk = chunks[index];
     if (chunk === undefined) return undefined;
     const content = readChunk(chunk, source);
-    // The reader of this chunk throws the failure.
+    // Prevents an unhandled rejection; the loop throws the error when it reaches this chunk.
     content.catch(() => undefined);
     return { chunk, content };
   };
@@ -51,12 +52,12 @@ export async function* readChunks(
       yield { chunk, content };
     }
   } finally {
-    // The source is of no more use to a caller that ends here, so nothing may be reading from it.
+    // A caller that stops early may close the source, so wait until the last read from it has ended.
     await next?.content.catch(() => undefined);
   }
 }
 
-/** The lines of a chunk, unpacked only after its hash was found right, and never beyond the largest chunk. */
+/** Returns the lines of a chunk. Unpacks only a chunk with the right hash, and at most the size of the largest chunk. */
 async function readChunk(chunk: ArchiveChunk, source: ChunkSource): Promise<Buffer> {
   const object = chunkName(chunk.index);
   const content = await source.read(object, STORED_CHUNK_BYTES_MAX);

@@ -7,37 +7,37 @@ import { SnapshotError } from './snapshot-error.ts';
 
 const gzip = promisify(gzipCallback);
 
-// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise: the hash of the snapshot
-// names the content on every machine, the archive's does not.
+// Fixed, so that equal content gives equal archives on one machine. Another build of zlib may compress differently: the content
+// hash of the snapshot is the same on every machine, the hash of the archive is not.
 const GZIP_LEVEL = 6;
 const GZIP_SYSTEM_BYTE = 9;
 const UNKNOWN_SYSTEM = 255;
-/** zlib gives its output in pieces, by default of 16 KiB, each a way to another thread and back; here one is mostly enough. */
+/** zlib returns output in pieces, by default of 16 KiB, and each costs a change of threads. Larger pieces are fewer. */
 const PIECE_BYTES_MIN = 16 * 1024;
 
 /** A record with its line, which ends in a line feed. */
 export interface ArchiveLine<Entry> {
   readonly line: string;
-  /** `null` in a line that holds no record, such as the head line. */
+  /** `null` if the line holds no record, such as the head line. */
   readonly entry: Entry | null;
 }
 
-/** What the lines amount to: their hash, and how many records of each kind. */
+/** The hash of the lines, and the number of records of each kind. */
 export interface ArchiveTally<Entry> {
   addText(lines: Uint8Array): void;
   addEntry(entry: Entry | null): void;
 }
 
 /**
- * Fills chunks with lines, and compresses and writes them in their order, one at a time: while one is under way, on another
- * core, the next is filled.
+ * Fills chunks with lines, then compresses and writes them in their order, one at a time. The next chunk is filled while another
+ * core compresses the one before.
  */
 export class ChunkWriter<Entry, Tally extends ArchiveTally<Entry>> {
   readonly tally: Tally;
   readonly chunks: ArchiveChunk[] = [];
   readonly #sink: ChunkSink;
   readonly #chunkBytes: number;
-  // Two buffers, filled in turn: new ones for every chunk would fill the memory with garbage.
+  // Two buffers, used in turn: a new buffer for every chunk would burden the garbage collector.
   #filling: Buffer = Buffer.alloc(0);
   #resting: Buffer = Buffer.alloc(0);
   #bytes = 0;
@@ -63,7 +63,7 @@ export class ChunkWriter<Entry, Tally extends ArchiveTally<Entry>> {
       if (this.#bytes > 0) await this.#flush();
       await this.#underWay;
     } catch (error) {
-      // Nothing may be written any more once the caller knows of it.
+      // Wait for the chunk under way: after the caller has the error, nothing may be written.
       await this.#underWay.catch(() => undefined);
       throw error;
     }
@@ -79,13 +79,13 @@ export class ChunkWriter<Entry, Tally extends ArchiveTally<Entry>> {
     if (entry !== null) this.#records += 1;
   }
 
-  /** Waits until the chunk before is written: its buffer is the next to be filled. */
+  /** Waits until the chunk before is written, because its buffer is filled next. */
   async #flush(): Promise<void> {
     const lines = this.#filling.subarray(0, this.#bytes);
     this.tally.addText(lines);
     await this.#underWay;
     this.#underWay = this.#write(lines, this.#records);
-    // The next call throws the failure.
+    // Prevents an unhandled rejection; the next call throws the error.
     this.#underWay.catch(() => undefined);
     [this.#filling, this.#resting] = [this.#resting, this.#filling];
     [this.#bytes, this.#records] = [0, 0];
@@ -105,7 +105,7 @@ export class ChunkWriter<Entry, Tally extends ArchiveTally<Entry>> {
 async function compressed(lines: Buffer): Promise<Uint8Array> {
   const chunkSize = Math.max(PIECE_BYTES_MIN, lines.byteLength >> 1);
   const content = await gzip(lines, { level: GZIP_LEVEL, chunkSize });
-  // zlib writes no time into the head, but the system that it runs on.
+  // zlib writes no time into the head, but it writes the operating system, which differs between machines.
   content[GZIP_SYSTEM_BYTE] = UNKNOWN_SYSTEM;
   return content;
 }

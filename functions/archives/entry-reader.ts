@@ -5,7 +5,7 @@ import { linesOf, readChunks } from './chunk-reader.ts';
 import type { ArchiveTally } from './chunk-writer.ts';
 import { SnapshotError } from './snapshot-error.ts';
 
-/** What a manifest says of its lines. */
+/** The members of a manifest that describe its lines. */
 export interface LinesManifest {
   readonly chunks: readonly ArchiveChunk[];
   readonly counts: Readonly<Record<string, number>>;
@@ -14,7 +14,7 @@ export interface LinesManifest {
 }
 
 export interface LineChecks<Entry> {
-  /** Takes the next line, without its line feed; returns its entry, `null` for the head line. */
+  /** Reads the next line, given without its line feed. Returns its entry, or `null` for the head line. */
   read(line: string): Entry | null;
   /** Called after the last line. */
   end(): void;
@@ -46,7 +46,7 @@ export async function* readEntries<Entry>(
   checks.end();
 }
 
-/** Throws unless the lines are those that the manifest names. */
+/** Throws unless hash and counts of the lines equal those of the manifest. */
 export function checkTotals(
   { counts, snapshotContentHash }: LinesManifest,
   tally: { readonly counts: Readonly<Record<string, number>>; contentHash(): string },
@@ -57,6 +57,6 @@ export function checkTotals(
   }
   if (canonicalJson(tally.counts) !== canonicalJson(counts)) {
     const place = { object: MANIFEST_NAME, pointer: '/counts' };
-    throw new SnapshotError('invalid', 'does not count the lines', place);
+    throw new SnapshotError('invalid', 'differs from the number of records in the lines', place);
   }
 }

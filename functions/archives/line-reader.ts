@@ -6,10 +6,10 @@ import { count, type Members, members, same } from './checks.ts';
 import type { LineChecks } from './entry-reader.ts';
 import { placed, SnapshotError } from './snapshot-error.ts';
 
-/** The head line names the format, its version, and whose data the lines are. */
+/** The head line names the format, its version, and the tenant or space that the lines belong to. */
 export interface HeadFormat {
   readonly format: string;
-  /** The format in a refusal. */
+  /** Name of the format in error messages. */
   readonly title: string;
   readonly version: number;
 }
@@ -18,7 +18,7 @@ export function headLine({ format, version }: HeadFormat, own: Readonly<Record<s
   return `${canonicalJson({ format, version, ...own })}\n`;
 }
 
-/** The head with exactly these members beside its format and version, which are checked first: of a newer one nothing else is known. */
+/** The head, with exactly these members beside format and version. The version comes first: a newer head may have other members. */
 export function checkedHead(
   { format, title, version }: HeadFormat,
   value: Json,
@@ -35,21 +35,21 @@ export function checkedHead(
   return members(value, ['format', 'version', ...own], '');
 }
 
-/** How the lines of one kind of archive are read. */
+/** Parser and checks for the lines of one kind of archive. */
 export interface LineFormat<Entry> {
-  /** A line as its value; without it, its one canonical text. */
+  /** Parses a line. Default: the line must be canonical JSON. */
   readonly parse?: (line: string, number: number) => Json;
-  /** Throws where the head line is not that of these lines. */
+  /** Throws unless the head line fits the archive. */
   readonly checkHead: (value: Json) => void;
-  /** The entry of a line with its key; `null` for an entry that belongs to the one before it. */
+  /** The entry of a line with its key. The key is `null` if the entry belongs to the one before it. */
   readonly entryOf: (value: Json) => { readonly entry: Entry; readonly key: RecordKey | null };
-  /** Called with each entry that stands in its order. */
+  /** Called with each entry, once its order is checked. */
   readonly check?: (entry: Entry, key: RecordKey, line: number) => void;
-  /** Called after the last line: throws where an entry is missing or contradicts another. */
+  /** Called after the last line. Throws if an entry is missing or contradicts another. */
   readonly end?: () => void;
 }
 
-/** Reads lines strictly: it refuses every line that the format would not have written, with its number. */
+/** Reads lines strictly: it refuses each line that the writer of this format could not have written, and names its number. */
 export class LineReader<Entry> implements LineChecks<Entry> {
   readonly #format: LineFormat<Entry>;
   #line = 0;
@@ -59,7 +59,7 @@ export class LineReader<Entry> implements LineChecks<Entry> {
     this.#format = format;
   }
 
-  /** Takes the next line, without its line feed; returns its entry, `null` for the head line. */
+  /** Reads the next line, given without its line feed. Returns its entry, or `null` for the head line. */
   read(line: string): Entry | null {
     this.#line += 1;
     const { parse } = this.#format;
@@ -71,7 +71,7 @@ export class LineReader<Entry> implements LineChecks<Entry> {
     });
   }
 
-  /** To be called after the last line. */
+  /** Call this after the last line. */
   end(): void {
     if (this.#line === 0) throw new SnapshotError('incomplete', 'the head line is missing', { line: 1 });
     this.#format.end?.();
@@ -83,7 +83,7 @@ export class LineReader<Entry> implements LineChecks<Entry> {
     const order = this.#last === null ? -1 : compareKeys(this.#last, key);
     const line = this.#line;
     if (order === 0) throw new SnapshotError('duplicate', 'repeats the record before it', { line });
-    if (order > 0) throw new SnapshotError('order', 'stands behind a record that it must precede', { line });
+    if (order > 0) throw new SnapshotError('order', 'comes after a record that it must precede', { line });
     this.#last = key;
     this.#format.check?.(entry, key, line);
     return entry;

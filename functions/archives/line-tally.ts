@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Turns } from '../kernel/turns.ts';
 import type { ArchiveLine, ArchiveTally } from './chunk-writer.ts';
 
-/** At some 250 MB a second these take 2 ms. */
+/** SHA-256 of so many bytes takes 2 ms, at some 250 MB a second. */
 const HASHED_AT_ONCE_BYTES = 512 * 1024;
 
-/** Hash, size and counts of a stream of lines, taken in line by line, or its text and its entries apart. */
+/** Hash, size and counts of a stream of lines. Takes whole lines, or the text and the entries separately. */
 export abstract class LineTally<Entry, Name extends string = string> implements ArchiveTally<Entry> {
   readonly #hash = createHash('sha256');
   readonly #counts: Map<Name, number>;
@@ -26,7 +26,7 @@ export abstract class LineTally<Entry, Name extends string = string> implements 
     this.addEntry(entry);
   }
 
-  /** The same; of a line that is long, in parts. */
+  /** Adds a line; a long line is hashed in parts, with turns for other work between them. */
   async addInTurns({ line, entry }: ArchiveLine<Entry>, turns: Turns): Promise<void> {
     const bytes = Buffer.from(line);
     for (let at = 0; at < bytes.length; at += HASHED_AT_ONCE_BYTES) {
@@ -36,7 +36,7 @@ export abstract class LineTally<Entry, Name extends string = string> implements 
     this.addEntry(entry);
   }
 
-  /** Many lines at once, if there are many: to hash each by itself takes five times as long. */
+  /** Adds the text of many lines in one call: hashing each line by itself takes five times as long. */
   addText(lines: Uint8Array): void {
     this.#hash.update(lines);
     this.#bytes += lines.byteLength;
@@ -50,7 +50,7 @@ export abstract class LineTally<Entry, Name extends string = string> implements 
     return Object.fromEntries(this.#counts) as Record<Name, number>;
   }
 
-  /** Of all lines so far; the tally continues. */
+  /** The hash of all lines so far. More lines may follow. */
   contentHash(): string {
     return `sha256:${this.#hash.copy().digest('hex')}`;
   }

@@ -6,7 +6,7 @@ import type { ChunkSource } from './chunk-objects.ts';
 import { checkNames } from './chunk-reader.ts';
 import { placed, SnapshotError } from './snapshot-error.ts';
 
-/** The members that the manifests of all kinds of archives have. */
+/** The members that all manifests share. */
 interface Totals<Counts> {
   readonly counts: Counts;
   readonly chunks: readonly ArchiveChunk[];
@@ -14,7 +14,7 @@ interface Totals<Counts> {
   readonly snapshotContentHash: string;
 }
 
-/** The manifest of an archive. `Own` are the members that name whose data it holds. */
+/** The manifest of an archive. `Own` holds the members that name the tenant or space of the data. */
 export type ArchiveManifestOf<Profile extends string, Own extends object, Counts> = Totals<Counts> &
   Own & {
     readonly profile: Profile;
@@ -22,22 +22,22 @@ export type ArchiveManifestOf<Profile extends string, Own extends object, Counts
     readonly contentHash: string;
   };
 
-/** How the manifest of one kind of archive is read. */
+/** Names, checks and parser for the manifest of one kind of archive. */
 export interface ManifestKind<Profile extends string, Own extends object, Counts> {
-  /** Such as `svc.runs.archive.v1`. */
+  /** For example `svc.runs.archive.v1`. */
   readonly profile: Profile;
-  /** What the profile must be, in the refusal of another. */
+  /** Description of the expected profile, for the message that refuses another one. */
   readonly required: string;
   readonly ownNames: readonly string[];
   readonly readOwn: (given: Members) => Own;
   readonly counted: readonly (keyof Counts & string)[];
-  /** The manifest as its value; without it, its one canonical text. */
+  /** Parses the manifest. Default: the text must be canonical JSON. */
   readonly parse?: (json: string, place: { readonly object: string }) => Json;
 }
 
 const place = { object: MANIFEST_NAME };
 
-/** The manifest with the hash that names it, and through it the whole archive. */
+/** Adds `contentHash` to the manifest. */
 export function sealed<Content extends object>(content: Content): Content & { readonly contentHash: string } {
   return { ...content, contentHash: sha256(canonicalJson(content)) };
 }
@@ -47,8 +47,8 @@ export function manifestBytes(manifest: object): Uint8Array {
 }
 
 /**
- * Reads the manifest, which must have the hash `expectedContentHash` where that is given, and checks that the archive has exactly
- * its objects. Throws a `SnapshotError`.
+ * Reads the manifest and checks that the archive has exactly the objects that it names. If `expectedContentHash` is given, the
+ * manifest must have this hash. Throws a `SnapshotError`.
  */
 export async function openManifest<Profile extends string, Own extends object, Counts>(
   kind: ManifestKind<Profile, Own, Counts>,
@@ -106,7 +106,7 @@ function checkedManifest<Profile extends string, Own extends object, Counts>(
   return { content, contentHash: hashText(given.contentHash, '/contentHash') };
 }
 
-/** Before all else: of a newer profile nothing else is known. */
+/** Runs first, because the manifest of a newer profile may have other members. */
 function checkProfile(value: Json, expected: string, required: string): void {
   const given = typeof value === 'object' && value !== null && 'profile' in value ? value.profile : undefined;
   const profile = text(given, '/profile');

@@ -1,17 +1,17 @@
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * - `malformed`: the bytes are not what this format writes: not UTF-8, not canonical JSON, not whole lines, not gzip.
- * - `newer_version`: made by a later release, whose rules are not known here.
+ * - `malformed`: the bytes are not UTF-8, not canonical JSON, not whole lines, or not gzip.
+ * - `newer_version`: a later release made it, whose format this release cannot read.
  * - `invalid`: a value breaks a rule of its model, or contradicts another.
  * - `over_limit`: a value is longer, larger or more numerous than its limit.
- * - `other_tenant`: it belongs to another tenant.
- * - `other_space`: it belongs to another space.
- * - `duplicate`: the same thing stands twice.
- * - `order`: a record stands before one that it must follow.
- * - `incomplete`: something that was announced is missing.
- * - `hash_mismatch`: the content is not the one that its hash names.
- * - `too_large`: more than one JSON snapshot may hold; an archive can.
+ * - `other_tenant`: the snapshot belongs to another tenant.
+ * - `other_space`: the snapshot belongs to another space.
+ * - `duplicate`: a record or an object occurs twice.
+ * - `order`: a record comes after one that it must precede.
+ * - `incomplete`: a line, an object or a record is missing.
+ * - `hash_mismatch`: the content has another hash than the one that names it.
+ * - `too_large`: the content exceeds the limit of a JSON snapshot; an archive has room for it.
  */
 export type SnapshotFault =
   | 'malformed'
@@ -26,7 +26,7 @@ export type SnapshotFault =
   | 'hash_mismatch'
   | 'too_large';
 
-/** The place of a fault; unknown parts are absent. */
+/** The place of a fault. Members that are not known are absent. */
 export interface SnapshotPlace {
   /** Counted from 1, the head line included. */
   readonly line?: number;
@@ -37,8 +37,8 @@ export interface SnapshotPlace {
 }
 
 /**
- * A snapshot or an archive that is refused. Names the place and the rule, never a value: a snapshot is a tenant's data. An
- * error of its own, because its meaning for a caller depends on the source of the snapshot.
+ * Refuses a snapshot or an archive. The message names the place and the rule, never a value, because values are a tenant's data.
+ * It is no `ServiceError`: its status depends on the source of the snapshot, a request or the store.
  */
 export class SnapshotError extends Error {
   readonly fault: SnapshotFault;
@@ -69,7 +69,7 @@ const FAULTS: Readonly<Record<string, SnapshotFault>> = {
   duplicate_in_request: 'duplicate',
 };
 
-/** What `check` gives; a refusal in the words of a request becomes one of a snapshot, at this place. */
+/** Returns the result of `check`. Turns a `ServiceError` that it throws into a `SnapshotError` at this place. */
 export function placed<T>(place: SnapshotPlace, check: () => T): T {
   try {
     return check();
@@ -78,7 +78,7 @@ export function placed<T>(place: SnapshotPlace, check: () => T): T {
   }
 }
 
-/** A refusal in the words of a request as one of a snapshot, at this place; any other error as it is. */
+/** Turns a `ServiceError` into a `SnapshotError` at this place, and returns any other error unchanged. */
 export function inSnapshotWords(error: unknown, place: SnapshotPlace): unknown {
   if (!(error instanceof ServiceError)) return error;
   const flaw = error.extensions.errors?.[0];

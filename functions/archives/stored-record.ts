@@ -5,7 +5,7 @@ import { parseStrictJsonText } from '../kernel/strict-json.ts';
 import type { Head, Listing } from '../store/port.ts';
 import { flag, members, text } from './checks.ts';
 
-/** The members of a stored record, as a line of an archive holds them. */
+/** Checks for the members of a stored record in a line of an archive. */
 
 const ID = /^[0-9a-f]{32}$/;
 
@@ -36,14 +36,14 @@ export function listingFrom(value: unknown, pointer: string): Listing {
   };
 }
 
-/** Bodies wrap the content of requests, as snapshots do. */
+/** Stored bodies wrap the content of requests, so they are nested a few levels deeper, as snapshots are. */
 const bodyLimits = {
   depthMax: limits.restoreJsonDepthMax,
   membersMax: limits.restoreJsonMembersMax,
   containersMax: limits.restoreJsonContainersMax,
 };
 
-/** The value of a body, which holds no more than the bodies of requests. Throws `validation_failed`. */
+/** Parses a stored body by the limits of request bodies. Throws `validation_failed`. */
 export function bodyValue(body: string, more: { readonly keepsHalfCharacters?: boolean } = {}): Json {
   try {
     return parseStrictJsonText(body, { ...bodyLimits, ...more });

@@ -5,11 +5,11 @@ import type { LineTally } from './line-tally.ts';
 import { manifestBytes, sealed } from './manifest.ts';
 
 /**
- * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds two chunks at a time: one is
- * filled while the one before it is compressed, on another core, and written.
+ * Writes lines as an archive. The manifest comes last, so that an archive cut short has none. Memory holds two chunks: one is
+ * filled while another core compresses the one before it.
  *
- * A chunk has at most `chunkBytes` of lines, and a longer line has a chunk of its own. `own` are the members of the manifest that
- * name its kind and whose data it holds.
+ * A chunk has at most `chunkBytes` of lines, and a longer line has a chunk of its own. `own` holds the members of the manifest that
+ * name its profile and the tenant or space of its data.
  */
 export async function writeArchive<Own extends object, Entry, Name extends string>(
   own: Own,

@@ -289,7 +289,7 @@ describe('M05: chunks that are missing, added, reordered or repeated', () => {
 
   test.each(['chunk-000005.bin', 'chunk-999999.bin'])('with %s more', async (name) => {
     const refusal = await refused((directory) => cp(join(directory, first), join(directory, name)));
-    expect(refusal).toBe('the archive holds an object that is not its own');
+    expect(refusal).toBe('the archive holds an object that its manifest does not name');
   });
 
   test('with two exchanged', async () => {
@@ -307,7 +307,7 @@ describe('M05: chunks that are missing, added, reordered or repeated', () => {
       const [head, b, c, ...rest] = manifest.chunks;
       await reseal(directory, { chunks: [head, { ...c, index: 1 }, { ...b, index: 2 }, ...rest] });
     });
-    expect(refusal).toMatch(/^line \d+: stands behind a record that it must precede/);
+    expect(refusal).toMatch(/^line \d+: comes after a record that it must precede/);
   });
 
   test('with one twice, and a manifest that knows it', async () => {
