@@ -2,10 +2,10 @@ import { RUN_GROUP, RUNS, readRun, tagIndex } from '../runs/records.ts';
 import { isTerminal } from '../runs/run.ts';
 import type { Runtime } from '../runs/runtime.ts';
 
-/** Tag of a run that makes an object of staged bytes, by the ticket of those. Upkeep finds the run by it. */
+/** Tag of a run that turns staged bytes into an object. Its value is the ticket of the bytes, so that upkeep finds the run. */
 export const TICKET_TAG = 'svc.artifact.ticket';
 
-/** Whether a run that is not over has the tag with this value: upkeep leaves the bytes that the value names. */
+/** Whether an active run has the tag with this value. Upkeep keeps the staged bytes of such a run. */
 export async function hasActiveRun({ store, scope }: Runtime, tag: string, value: string): Promise<boolean> {
   const { records } = await (await store()).query(scope, {
     by: 'list',

@@ -12,7 +12,7 @@ import { findStarted, isKeyUsed, type Started } from '../runs/start-run.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
 import { withoutDetails } from './job-view.ts';
 
-/** What the operations of a group admit and read jobs with. */
+/** The parts with which the operations of a group admit and read jobs. */
 export interface Jobs {
   readonly runtime: Runtime;
   /** Leases a new run in the transaction that admits it; absent where this process executes no handlers. */
@@ -26,33 +26,33 @@ export interface JobRequest {
   readonly scope: RunScope | null;
   readonly space: string;
   readonly subject?: string | null;
-  /** Path of the job views, where it holds values such as a tenant. Default: the path of the plugin. */
+  /** Path of the job views, if it contains values such as a tenant. Default: the path of the plugin. */
   readonly statusPath?: string;
   readonly payload: Json;
   /** Default: the payload limit of runs. */
   readonly payloadBytesMax?: number;
-  /** The hash of what the caller asked for, where the payload is not that itself. Default: that of the payload. */
+  /** The hash of the request, if the payload holds more or less than the request. Default: the hash of the payload. */
   readonly payloadHash?: string;
   /**
-   * Keeps a payload that is too large for a run in another place, after the checks and before the admission, and returns what
-   * the run has instead. A repeated request is not staged. `Full`: there is no room, and the answer is `queue_full`.
+   * Stages a payload that is too large for a run, after the checks and before the admission, and returns the payload that refers to
+   * it. A repeated request is not staged. `Full`: the space has no room for it, and the answer is `queue_full`.
    */
   readonly stage?: () => Promise<StagedPayload | Full>;
-  /** How many items the request asks for. */
+  /** Number of items in the request. */
   readonly requested?: number | null;
   readonly idempotencyKey: string | null;
   readonly correlationId?: string | null;
-  /** The job removes data: it is admitted also where its space may store nothing more. */
+  /** The job removes data, so it is admitted also when its space is full. */
   readonly frees?: boolean;
   readonly tags?: Readonly<Record<string, string>>;
-  /** What the job is bound to: it reads and writes nothing of a collection that is created later under the name of one of these. */
+  /** Binds the job to existing collections: it does not touch a collection that is created later under one of their names. */
   readonly bind?: () => Promise<NonNullable<RunJob['collections']>>;
 }
 
 export interface StagedPayload {
   readonly payload: Json;
   readonly tags: Readonly<Record<string, string>>;
-  /** Called where no run was admitted that has it. */
+  /** Removes the staged payload. Called if no run was admitted with it. */
   readonly discard: () => Promise<void>;
 }
 
@@ -64,8 +64,8 @@ export interface AdmittedJob {
 }
 
 /**
- * Admits a job in one transaction, and does nothing else: the handler makes every write. The same key with the same payload
- * answers the first job. Throws what the group's access rules refuse, `queue_full` at a ceiling, `idempotency_conflict`.
+ * Admits a job in one transaction; the handler makes all other writes. The same key with the same payload returns the first job.
+ * Throws the refusal of the group's access rules, `queue_full` at a limit, and `idempotency_conflict`.
  */
 export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobRequest): Promise<AdmittedJob> {
   await judge(plugin, request);
@@ -74,8 +74,8 @@ export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobReques
 }
 
 /**
- * The job that the same request has started before; `null` where its key is free. For an operation whose checks may refuse the repeat of
- * a request that they accepted before. Throws what the group's access rules refuse, and `idempotency_conflict`.
+ * The job that the same request started earlier, or `null` if its key is free. An operation needs this if its checks could refuse the
+ * repeat of an accepted request. Throws the refusal of the group's access rules, and `idempotency_conflict`.
  */
 export async function findJob(
   { runtime }: Jobs,
@@ -87,7 +87,7 @@ export async function findJob(
   return run === null ? null : admittedJob({ run, replayed: true });
 }
 
-/** Whether a job has the idempotency key of the request, which may be another request. */
+/** Whether any job has the idempotency key, also a job of a different request. */
 export function isJobKeyUsed(
   { runtime }: Jobs,
   plugin: JobPlugin,
@@ -106,7 +106,7 @@ function admittedJob({ run, replayed }: Started): AdmittedJob {
   return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
 }
 
-/** The answer of an operation that has admitted a job. A caller who may not read does not see the details of a repeated one. */
+/** The 202 answer for an admitted job. A caller without the right to read does not see the details of a repeated job. */
 export function accepted<View>(
   { run, replayed, headers }: AdmittedJob,
   view: (run: Run, result: null, replayed: boolean) => View,
@@ -134,13 +134,13 @@ async function admit(
     if (started.replayed) await removeStaged(runtime, discard);
     return started;
   } catch (error) {
-    // After another failure a run may have been admitted: maintenance finds out.
+    // After any other error a run may have been admitted, so maintenance decides about the payload.
     if (error instanceof ServiceError) await removeStaged(runtime, discard);
     throw error;
   }
 }
 
-/** What cannot be removed here is removed by maintenance: the caller gets its answer, or the refusal, all the same. */
+/** A failed removal does not change the caller's answer: maintenance removes the payload later. */
 function removeStaged(runtime: Runtime, discard: StagedPayload['discard']): Promise<boolean> {
   return afterWrite(runtime, 'The payload of a job that was not admitted could not be removed', discard);
 }

@@ -10,7 +10,7 @@ import type { JobHandler, JobPlugin } from './job-plugin.ts';
 const ROOM_TIMER = 'svc.room';
 const ROOM_MS = 60_000;
 
-/** Registers the handlers of the service. `version` is the release of the service, since they are part of it. */
+/** Registers the handlers of the service. `version` is the release of the service, because the handlers are part of it. */
 export function registerJobs(
   registry: HandlerRegistry,
   plugins: readonly JobPlugin[],
@@ -21,7 +21,7 @@ export function registerJobs(
   }
 }
 
-/** The handlers as the engine executes them. */
+/** The handlers in the form that the engine executes. */
 export function executableJobs(plugins: readonly JobPlugin[], clock: Clock): readonly PluginHandler[] {
   return plugins.flatMap(({ handlers }) =>
     handlers.map((handler) => ({
@@ -33,7 +33,7 @@ export function executableJobs(plugins: readonly JobPlugin[], clock: Clock): rea
 
 async function execute(clock: Clock, handler: JobHandler, context: RunContext) {
   const { job, handlerId, scope } = context;
-  // A run that a caller started under this id before the service had such a handler.
+  // A caller started this run under the handler's id, before the service had such a handler.
   if (job === undefined) throw new RunFailure('handler_missing', 'No handler is registered under this id');
   try {
     await handler.judge({ handlerId, scope, caller: job.caller, space: job.space, subject: job.subject });
@@ -43,7 +43,7 @@ async function execute(clock: Clock, handler: JobHandler, context: RunContext) {
   }
 }
 
-/** Where the disk has no room, the job waits for it and goes on: others make room, as those that delete. */
+/** While the disk is full the job waits, then continues: other jobs, such as deletions, may free space. */
 async function inRoom<R>(clock: Clock, context: RunContext, work: () => Promise<R>): Promise<R> {
   for (;;) {
     try {
@@ -51,20 +51,20 @@ async function inRoom<R>(clock: Clock, context: RunContext, work: () => Promise<
     } catch (error) {
       const isFull = legible(() => error instanceof StoreError && error.failure === 'full', false);
       if (!isFull) throw error;
-      // The end of an earlier wait is answered at once; the next call then waits.
+      // If an earlier wait of this run has ended, the call returns at once, and the next call waits.
       await context.waitForTimer(ROOM_TIMER, new Date(clock.now() + ROOM_MS));
     }
   }
 }
 
-/** A refusal that an operation would answer ends a job under its code; a validation refusal is never retried. */
+/** Ends the job under the code of a `ServiceError`. A validation error is never retried. */
 function jobFailure(error: unknown): unknown {
   if (!(error instanceof ServiceError) || isLeaseRefusal(error)) return error;
   const failureClass = VALIDATION.has(error.code) ? 'validation' : error.code;
   return new RunFailure(failureClass, messageOf(error), { cause: error });
 }
 
-/** With the member: a run holds one text, where a problem document has a list of members. */
+/** Adds the member to the message, because a run has one text where a problem document has a list of members. */
 function messageOf(error: ServiceError): string {
   const [first] = error.extensions.errors ?? [];
   return first === undefined || first.pointer === ''

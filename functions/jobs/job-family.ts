@@ -9,17 +9,17 @@ import type { RunScope } from '../runs/run.ts';
 import type { JobRequest, Jobs } from './admit-job.ts';
 import type { JobPlugin } from './job-plugin.ts';
 
-/** The layers that the handlers of every family of jobs work with. A family adds layers of its own. */
+/** The layers that the handlers of all families of jobs use. A family adds layers of its own. */
 export interface JobLayers {
   readonly records: RecordParts;
-  /** Requests that are too large for a run. The upkeep of the record jobs removes what a crash leaves. */
+  /** Store of requests that are too large for a run. The upkeep of the record jobs removes leftovers of a crash. */
   readonly payloads: StagedPayloads;
   readonly access: RecordAccess;
-  /** A larger result lies beside its run. */
+  /** A larger result is stored outside its run. */
   readonly resultBytesMax: number;
 }
 
-/** A family of jobs in a process that admits and shows them: its layers, its plugin, the runtime and the tokens of its list. */
+/** A family of jobs in a process with its operations: layers, plugin, runtime and the page tokens of its list. */
 export type JobFamily<Layers = JobLayers> = Layers & {
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
@@ -27,7 +27,7 @@ export type JobFamily<Layers = JobLayers> = Layers & {
 };
 
 /**
- * A product and a tenant as the query or an access policy names them.
+ * A product and a tenant, named by the query or by an access policy.
  * @testonly
  */
 export interface ProductTenant {
@@ -59,7 +59,7 @@ export function jobScope(
   };
 }
 
-/** The members that the requests of all families have in common. */
+/** The members that the requests of all families share. */
 export interface JobCall {
   readonly caller: Caller;
   readonly query: ProductTenant;
@@ -68,7 +68,7 @@ export interface JobCall {
 }
 
 /**
- * Whose a new job is: in a space that the caller may start it in, and of the product and tenant that the query or the policy names.
+ * The owner of a new job: a space in which the caller may start it, and the product and tenant of the query or the policy.
  * @testonly
  */
 export function ownerOf(
@@ -111,7 +111,7 @@ export function collectionCall(
 
 type OfCall = Pick<JobRequest, 'caller' | 'scope' | 'space' | 'idempotencyKey' | 'correlationId'>;
 
-/** The members that a new job has of the call that starts it. */
+/** The members that a new job takes from the call that starts it. */
 export function ofCall(access: Pick<RecordAccess, 'ownerOf'>, call: JobCall, space: string): OfCall {
   const { idempotencyKey, correlationId } = call;
   return { ...ownerOf(access, call, space), idempotencyKey, correlationId };

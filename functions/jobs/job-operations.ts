@@ -18,42 +18,42 @@ import {
 } from './read-jobs.ts';
 
 /**
- * How a group shows what its jobs have found.
+ * The results of a group's jobs, and the rule which jobs a caller sees.
  * @testonly
  */
 export interface JobResults<Result> {
   /**
-   * The results of the jobs in their order, or of as many of the first jobs as one answer carries; `null` for a job that has none.
-   * Counts their bytes before it holds them.
+   * The results of the jobs in their order, `null` for a job without a result. The list is shorter if one answer cannot carry all of
+   * them. The bytes are counted before the results are loaded.
    */
   readonly results: (runs: readonly Run[], bytes: ResultBytes) => Promise<readonly (Result | null)[]>;
-  /** About how large the result of a job is, where it lies beside its run. */
+  /** Approximate size of a result that is stored outside its run. */
   readonly sizeOf?: (job: Run) => number;
-  /** Whether the caller may see the job, where more than the right in its space decides that. */
+  /** Whether the caller may see the job, if the right in its space is not enough. */
   readonly sees?: (caller: Caller, run: Run) => boolean;
 }
 
 /** @testonly */
 export interface JobPageWithResults<Result> extends JobPage {
-  /** Those of the jobs in their order; none where the request asks for none. */
+  /** The results of the jobs in their order; empty if the request asks for no results. */
   readonly results: readonly (Result | null)[];
 }
 
-/** The jobs of one group as its operations show them. */
+/** The views and rights of the jobs of one group. */
 export interface JobViews<View, Result> extends JobResults<Result> {
   /** The name of the list in its continuation tokens. */
   readonly list: string;
   readonly limitDefault: number;
-  /** The subject of a job is its provider, and the list can be narrowed to one. */
+  /** The subject of a job is its provider, and the list can be limited to one provider. */
   readonly isByProvider?: boolean;
   /** The right to cancel a job. */
   readonly cancels: 'delete' | 'write' | 'run';
   readonly view: (run: Run, result: Result | null) => View;
-  /** In the answer to a cancellation. Default: as everywhere. */
+  /** The view in the answer to a cancellation. Default: `view`. */
   readonly cancelledView?: (run: Run, result: Result | null) => View;
-  /** Throws where the caller may not cancel this job, although it has the right in the space. */
+  /** Throws if the caller may not cancel this job, although it has the right in the space. */
   readonly judgeCancel?: (caller: Caller, run: Run) => void;
-  /** The run for a caller who has cancelled it and may not see what it has found. Default: the run. */
+  /** The run without its result, for a caller who may cancel it but not read. Default: the whole run. */
   readonly unseen?: (run: Run) => Run;
 }
 
@@ -81,7 +81,7 @@ interface Answer<Body> {
 
 type Handler<Input, Answered> = (input: Input, context: CallContext) => Promise<Answered>;
 
-/** The operation that lists the jobs of the caller's space, newest first. */
+/** Lists the jobs of the caller's space, newest first. */
 export function listing<View, Result>(
   family: ShownFamily,
   views: JobViews<View, Result>,
@@ -104,7 +104,7 @@ export function listing<View, Result>(
   };
 }
 
-/** The operation that shows one job. It answers `not_found` for a job that the space does not have. */
+/** Shows one job. Throws `not_found` if the space has no such job. */
 export function showing<View, Result>(
   family: ShownFamily,
   { view, results, sees }: JobViews<View, Result>,
@@ -120,7 +120,7 @@ export function showing<View, Result>(
   };
 }
 
-/** The operation that cancels a queued job at once, and asks a running one to stop. */
+/** Cancels a queued job at once, and asks a running job to stop. */
 export function cancelling<View, Result>(
   family: ShownFamily,
   views: JobViews<View, Result>,
@@ -137,7 +137,7 @@ export function cancelling<View, Result>(
   return async ({ params: { jobId } }, context) => {
     const { caller, now } = context;
     const place = { plugin, space: access.spaceOf(caller, cancels) };
-    // Also a run of another space is read before it is judged: both answers are those of a job that does not exist.
+    // Read the run before the check: for a run of another space the caller gets the same answer as for one that does not exist.
     if (judgeCancel !== undefined) judgeCancel(caller, await getJob(jobs, place, jobId));
     const run = await cancelStagedJob(family, place, jobId, now);
     const isSeen = sees === undefined ? mayRead(access, caller) : sees(caller, run);
@@ -154,7 +154,7 @@ function bytesOf({ hold = uncounted, grow = uncounted }: Pick<CallContext, 'hold
 const uncounted = (): void => undefined;
 
 /**
- * A page of jobs, newest first. With results it ends before they are too large for one answer.
+ * A page of jobs, newest first. A page with results ends before it is too large for one answer.
  * @testonly
  */
 export async function jobPage<Result>(
@@ -175,13 +175,13 @@ export async function jobPage<Result>(
 
 const all = () => true;
 
-/** For results of a list whose pages may be read again: only what exceeds all earlier attempts is counted. */
+/** Counts bytes for a list whose page may be read again: a later attempt counts only the bytes beyond those of earlier ones. */
 function bytesOfAttempts({ hold, grow }: ResultBytes): () => ResultBytes {
   const [held, grown] = [attemptsOf({ grow: hold }), attemptsOf({ grow })];
   return () => ({ hold: held().add, grow: grown().add });
 }
 
-/** The store knows only where its own page ends, so a page that is too large for an answer is read again, shorter. */
+/** Reads a page that is too large for an answer again with fewer jobs, because the store can continue only after a page of its own. */
 async function pageWithResults<Result>(
   jobs: Jobs,
   request: JobListRequest,
@@ -201,8 +201,8 @@ async function pageWithResults<Result>(
 const VISIBLE_PAGES_MAX = 10;
 
 /**
- * Reads on while jobs that the caller may not see leave a page short. The index names the space and not the product, so the
- * number of pages is bounded: a shorter answer still names its next page.
+ * Reads more pages while hidden jobs leave the answer short. The index holds the space and not the product, so the number of reads
+ * is bounded; a short answer still names its next page.
  */
 async function visibleJobs(
   jobs: Jobs,

@@ -6,7 +6,7 @@ import type { Run, RunStatus } from '../runs/run.ts';
 
 type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
 
-/** What the job views of all groups have in common. A group adds its own members and the result. */
+/** The members that the job views of all groups share. A group adds its own members and the result. */
 export interface JobView {
   readonly admission: AdmissionReceipt;
   readonly id: string;
@@ -27,7 +27,7 @@ export interface JobView {
   readonly error: string | null;
 }
 
-/** `waiting` is between two attempts for users of a job, and `timed_out` one way to fail. */
+/** Users of a job see `waiting` as the pause between two attempts, and `timed_out` as a failure. */
 const statuses: Readonly<Record<RunStatus, JobStatus>> = {
   queued: 'queued',
   waiting: 'queued',
@@ -39,7 +39,7 @@ const statuses: Readonly<Record<RunStatus, JobStatus>> = {
   rejected: 'rejected',
 };
 
-/** `replayed` is true only in the answer to a request that repeats an earlier one. */
+/** `replayed` is true only in the answer to a repeated request. */
 export function jobView(run: Run, replayed = false): JobView {
   const { completedAt, startedAt } = run;
   return {
@@ -58,7 +58,7 @@ export function jobView(run: Run, replayed = false): JobView {
   };
 }
 
-/** A job that succeeded without a report has done all that the request asks for. */
+/** A job that succeeded without a report has processed all items of the request. */
 function countsOf(run: Run) {
   const done = run.status === 'succeeded';
   const requested = run.requested ?? run.job?.requested ?? 0;
@@ -71,7 +71,7 @@ function countsOf(run: Run) {
   };
 }
 
-/** The run without what it has found, for a caller who may start or end jobs and not read. */
+/** The run without its details, for a caller who may start or cancel jobs but not read. */
 export function withoutDetails(run: Run): Run {
   return { ...run, statusDetails: null };
 }

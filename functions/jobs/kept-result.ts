@@ -6,16 +6,16 @@ import type { Jobs } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
 import { ANSWER_RESULTS_MAX, fittingCount, resultsOf } from './read-jobs.ts';
 
-/** Where a large result goes in a deployment without a place for large artifacts. */
+/** The place of a large result in a deployment without a store for large artifacts. */
 type WithoutPlace =
-  /** Nowhere: a job view makes it again. */
+  /** It is not stored: a job view computes it again. */
   | 'remade'
-  /** Nowhere: the job is refused. */
+  /** It is not stored: the job fails. */
   | 'refused'
-  /** To checkpoints of the run; answers how many. */
+  /** Stores it in checkpoints of the run, and returns their number. */
   | ((context: JobContext, json: Buffer) => Promise<number>);
 
-/** Puts the result as an artifact, and answers what the run holds: the result, or where a large one lies. */
+/** Stores the result as an artifact. Returns the value for the run: the result, or a reference to a large one. */
 export async function keepResult(
   context: JobContext,
   name: string,
@@ -37,26 +37,26 @@ export async function keepResult(
   return isLarge ? { artifact: name, ...size } : result;
 }
 
-/** Counts bytes before they are held; throws where requests hold too many. */
+/** Counts bytes before they are loaded. Throws if requests hold too many. */
 export interface ResultBytes {
-  /** Of a result that is read in one go. */
+  /** Counts a result that is read in one step. */
   readonly hold: (bytes: number) => void;
-  /** Of a result that is made piece by piece. */
+  /** Counts the next piece of a result that is built in pieces. */
   readonly grow: (bytes: number) => void;
 }
 
 /** For a read that no request waits for. */
 const UNCOUNTED: ResultBytes = { hold: () => undefined, grow: () => undefined };
 
-/** The ways to a large result in a deployment without a place for large artifacts. */
+/** Reads a large result in a deployment without a store for large artifacts. */
 interface OtherReads {
-  /** Makes the result of a run that has no artifact. `grow` counts the bytes. */
+  /** Computes the result of a run without an artifact again. `grow` counts the bytes. */
   readonly remade?: (run: Run, grow: (bytes: number) => void) => Promise<Json>;
-  /** Reads a result that may lie in checkpoints. `hold` counts the bytes. */
+  /** Reads a result that may be stored in checkpoints. `hold` counts the bytes. */
   readonly inParts?: (jobs: Jobs, run: Run, result: Json, hold: (bytes: number) => void) => Promise<Json>;
 }
 
-/** The results that `keepResult` has kept, in the order of the jobs, or of as many of the first jobs as one answer carries. */
+/** The results that `keepResult` stored, in the order of the jobs. The list is shorter if one answer cannot carry all of them. */
 export async function keptResults(
   jobs: Jobs,
   runs: readonly Run[],
@@ -85,7 +85,7 @@ export async function keptResults(
   return whole;
 }
 
-/** Where the result of a run lies, and its bytes where the run says them; without members for a result that the run holds. */
+/** The reference to a stored result, with its size if the run has it; an object without members if the run holds the result. */
 function besideIn(result: Json): { readonly artifact?: Json; readonly parts?: Json; readonly bytes?: Json } {
   const isBeside =
     typeof result === 'object' && result !== null && ('artifact' in result || 'parts' in result);

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/world.ts';
 import { REPORT_MS } from '../runs/plugin.ts';
 import type { JobContext } from './job-plugin.ts';
 
-/** Reports the counts from time to time, and the first step of each execution as a checkpoint: the run makes progress. */
+/** Reports the counts at intervals. The first step of each execution also writes a checkpoint, which proves progress of the run. */
 export function loadReports(clock: Clock, context: JobContext): LoadJob['progress'] {
   let reportedAt: number | null = null;
   return async (done: LoadProgress) => {

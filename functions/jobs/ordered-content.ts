@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 
 /**
- * The content of a checkpoint that gives a value back with its members in the order that they have. Other content comes back in the
- * order of canonical JSON, so the result of a job would tell whether a worker has died.
+ * Content for a checkpoint that keeps the order of a value's members. Plain content returns in the order of canonical JSON, so the
+ * result of a job would differ after the crash of a worker.
  */
 export function orderedContent(value: unknown): JsonObject {
   return { json: JSON.stringify(value) };

@@ -9,13 +9,13 @@ import { jobList, PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobPlugin } from './job-plugin.ts';
 
-/** Where a caller looks for a job: the views of one family, and the caller's own space. */
+/** The place in which a caller looks for a job: the views of one family, and the caller's own space. */
 export interface JobPlace {
   readonly plugin: Pick<JobPlugin, 'family'>;
   readonly space: string;
 }
 
-/** Throws `not_found` for an unknown job, one of another family and one of another space alike. */
+/** Throws the same `not_found` for an unknown job, a job of another family and a job of another space. */
 export async function getJob({ runtime }: Jobs, place: JobPlace, jobId: string): Promise<Run> {
   const run = await findRun(runtime, jobId);
   if (run === undefined || !isThere(run, place)) throw missingJob();
@@ -23,7 +23,7 @@ export async function getJob({ runtime }: Jobs, place: JobPlace, jobId: string):
 }
 
 /**
- * Cancels a queued job at once, and asks a running one to stop. A finished job stays as it is.
+ * Cancels a queued job at once, and asks a running job to stop. A finished job stays unchanged.
  * @testonly
  */
 export function cancelJob({ runtime }: Jobs, place: JobPlace, jobId: string, now: number): Promise<Run> {
@@ -42,8 +42,8 @@ export interface StagingFamily {
 }
 
 /**
- * Cancels a queued job at once, and asks a running one to stop. Throws `not_found` for a job that the space does not have. Discards
- * the staged request where the job is over without a success: no attempt has the run then, and none follows (decision 0038).
+ * Cancels a queued job at once, and asks a running job to stop. Throws `not_found` if the space has no such job. If the job has ended
+ * without success, discards the staged request: no attempt is running, and none follows (decision 0038).
  */
 export async function cancelStagedJob(
   { jobs, payloads }: StagingFamily,
@@ -53,7 +53,7 @@ export async function cancelStagedJob(
 ): Promise<Run> {
   const run = await cancelJob(jobs, place, jobId, now);
   const staged = run.tags[PAYLOAD_TAG];
-  // A job that has succeeded has discarded it.
+  // A job that succeeded has discarded its staged request.
   const isOver = isTerminal(run.status) && run.status !== 'succeeded';
   if (staged !== undefined && isOver) await payloads?.discard(place.space, staged);
   return run;
@@ -68,14 +68,14 @@ function missingJob(): ServiceError {
 }
 
 export interface JobListRequest extends JobPlace {
-  /** Only jobs that work on this part of the space; `null` for all of them. */
+  /** Only jobs on this part of the space; `null` for all jobs. */
   readonly subject: string | null;
   readonly limit: number;
   /** `next` of the page before. */
   readonly after: string | null;
-  /** Whether the answer carries results: a page then ends before it is too large for an answer. */
+  /** Whether the answer carries results. A page with results ends before it is too large for an answer. */
   readonly includeResult: boolean;
-  /** About how large the result of a job is, where it lies beside its run. */
+  /** Approximate size of a result that is stored outside its run. */
   readonly sizeOf?: (job: Run) => number;
 }
 
@@ -84,15 +84,15 @@ export interface JobPage {
   readonly next: string | null;
 }
 
-/** Characters, or bytes, of the results that one answer carries; the first result may exceed it. */
+/** The most characters or bytes of results in one answer. The first result may exceed it. */
 export const ANSWER_RESULTS_MAX = 8 * 1024 * 1024;
 
-/** Newest first. One index value names family, space and subject, so jobs of others cost this list nothing. */
+/** Lists jobs, newest first. One index value holds family, space and subject, so jobs of other callers cost this list nothing. */
 export async function listJobs(jobs: Jobs, request: JobListRequest): Promise<JobPage> {
   const page = await jobPage(jobs, request, request.limit);
   if (!request.includeResult) return page;
   const fitting = fittingCount(page.jobs, request.sizeOf ?? resultLengthOf);
-  // The store knows only where a page of its own ends, so a shorter page is read once more.
+  // The store can continue only after a page of its own, so a shorter page is read again.
   return fitting === page.jobs.length ? page : jobPage(jobs, request, fitting);
 }
 
@@ -112,7 +112,7 @@ async function jobPage({ runtime }: Jobs, request: JobListRequest, limit: number
   return { jobs: records.map((record) => readRun(record)), next };
 }
 
-/** How many of the first items one answer carries. */
+/** The number of first items that fit into one answer. */
 export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
   let size = 0;
   const end = items.findIndex((item, index) => {
@@ -122,12 +122,12 @@ export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) 
   return end === -1 ? items.length : end;
 }
 
-/** Characters of the result as JSON, wherever it is kept. */
+/** Length of the result as JSON in characters, also for a result that is stored outside the run. */
 export function resultLengthOf({ result }: Run): number {
   return 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
 }
 
-/** The results of the jobs, in their order; `null` for a job that has none. */
+/** The results of the jobs in their order; `null` for a job without a result. */
 export async function resultsOf({ runtime }: Jobs, jobs: readonly Run[]): Promise<readonly Json[]> {
   const found = await findValues(
     runtime,
@@ -136,15 +136,15 @@ export async function resultsOf({ runtime }: Jobs, jobs: readonly Run[]): Promis
   return Promise.all(
     jobs.map(async (run, index) => {
       const result = found[index];
-      // A newer result replaced the one that this state of the run names.
+      // A newer result has replaced the one that this copy of the run names.
       return result === undefined ? ((await findWhole(runtime, run))?.result ?? null) : result;
     }),
   );
 }
 
 /**
- * The results of the jobs in their order; `null` for a job that has none. `wholeOf` reads the rest of a result that lies beside its run.
- * Counts about as many bytes as `sizeOf` says before it reads.
+ * The results of the jobs in their order; `null` for a job without a result. `wholeOf` reads the parts that are stored outside the
+ * run. The bytes that `sizeOf` estimates are counted before a read.
  */
 export async function wholeResults<Result>(
   jobs: Jobs,

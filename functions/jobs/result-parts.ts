@@ -6,10 +6,10 @@ import type { Run } from '../runs/run.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
 
-/** Bytes of one checkpoint: base64 makes a third more of them, and a checkpoint holds 1 MiB. */
+/** Bytes in one checkpoint: base64 adds a third, and a checkpoint holds at most 1 MiB. */
 const PART_BYTES = 600 * 1024;
 
-/** Puts the result in checkpoints of the run, and answers how many. */
+/** Stores the result in checkpoints of the run, and returns their number. */
 export async function writeResultParts(context: JobContext, json: Buffer): Promise<number> {
   const parts = Math.ceil(json.byteLength / PART_BYTES);
   for (let part = 0; part < parts; part += 1) {
@@ -23,7 +23,7 @@ function partKey(part: number): string {
   return `result-${part}`;
 }
 
-/** The result of a run, also where it lies in checkpoints. `hold` counts such a one before it is read. */
+/** The result of a run, read from checkpoints if it is stored there. `hold` counts its bytes before they are read. */
 export async function resultInParts(
   { runtime }: Jobs,
   run: Run,

@@ -11,14 +11,14 @@ import { PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { JobRequest, StagedPayload } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
 
-/** What a run has of a staged text. */
+/** The reference to a staged text in the payload of a run. */
 export interface StagedText {
-  /** The reference. */
+  /** Id of the staged text. */
   readonly staged?: string;
   readonly textHash?: string;
 }
 
-/** What a run has of a request to a collection: its text, or the reference of a staged one. */
+/** The payload of a job on a collection: the text of the request, or the reference to the staged text. */
 export interface TextPayload extends StagedText {
   readonly collection: string;
   readonly request?: string;
@@ -26,7 +26,7 @@ export interface TextPayload extends StagedText {
 
 type KeptPayload = Pick<JobRequest, 'payload' | 'payloadHash' | 'stage'>;
 
-/** The text without white space between its members. `what` names the payload in the refusal of one that is too large for a job. */
+/** The text without white space between its members. `what` names the payload in the message that refuses one which is too large. */
 export async function requestText(
   payloads: StagedPayloads,
   text: string,
@@ -36,7 +36,7 @@ export async function requestText(
   return checkedText(payloads, await inTurns(compactInSteps(text), turns), what);
 }
 
-/** Keeps the text that `requestText` has made beside what is `known` of the request; a text that is too large for a run is staged. */
+/** The payload of a run: `known` members and the text of `requestText`, which is staged if it is too large for a run. */
 export async function textPayload(
   payloads: StagedPayloads,
   space: string,
@@ -51,8 +51,8 @@ export async function textPayload(
 }
 
 /**
- * What a job keeps of its whole request: the request itself, or where that is too large for a run the reference of its staged
- * text. `what` names the payload in the refusal of one that exceeds the setting.
+ * The payload of a job: the request, or the reference to its staged text if it is too large for a run. `what` names the payload in
+ * the message that refuses one beyond the limit of the setting.
  */
 export async function requestPayload(
   payloads: StagedPayloads,
@@ -73,12 +73,12 @@ function checkedText({ payloadBytesMax }: StagedPayloads, text: string, what: st
   throw invalidMember('', detail, 'limit_exceeded');
 }
 
-/** Of a text that may have 32 MB: others work in between. */
+/** Hashes the text in parts with turns for other work between them, because it may have 32 MB. */
 function hashOf(text: string): Promise<string> {
   return sha256InTurns(Buffer.from(text));
 }
 
-/** Stages the text of a request beside what is known of it; `Full` where the space has staged too much already. */
+/** Stages the text of a request. Returns `Full` if the space has no room for more staged text. */
 async function stageText(
   payloads: StagedPayloads,
   space: string,
@@ -94,24 +94,24 @@ async function stageText(
   };
 }
 
-/** The reference that the payload of a run holds; without members where the payload is the request itself. */
+/** The reference in the payload of a run; an object without members if the payload is the request itself. */
 export function stagedIn(payload: Json): StagedText {
   return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
 }
 
-/** The request that `requestPayload` has kept. Throws as `readStagedText` does. */
+/** The request that `requestPayload` stored. Throws the errors of `readStagedText`. */
 export async function requestOf(payloads: StagedPayloads, payload: Json): Promise<Json> {
   const reference = stagedIn(payload);
   if (reference.staged === undefined) return payload;
   return JSON.parse(await readStagedText(payloads, reference)) as Json;
 }
 
-/** The text that `textPayload` has kept. Throws as `readStagedText` does. */
+/** The text that `textPayload` stored. Throws the errors of `readStagedText`. */
 export async function textOf(payloads: StagedPayloads, payload: TextPayload): Promise<string> {
   return payload.request ?? readStagedText(payloads, payload);
 }
 
-/** Throws `not_found` for a text that upkeep has removed, and `content_hash_mismatch` for another text. */
+/** Throws `not_found` if upkeep has removed the text, and `content_hash_mismatch` if the text has changed. */
 async function readStagedText(payloads: StagedPayloads, { staged, textHash }: StagedText): Promise<string> {
   const text = await payloads.read(staged ?? '');
   if (textHash !== undefined && (await hashOf(text)) !== textHash)
@@ -128,11 +128,11 @@ interface StagedWork<Result> {
   readonly failure?: abstract new (
     ...given: never[]
   ) => ClassedFailure;
-  /** Proves that this worker has the run, and may say how far the job came. Default: a report without a member. */
+  /** Reports progress, which also proves that this worker still holds the run. Default: an empty report. */
   readonly report?: () => Promise<unknown>;
 }
 
-/** Does the work of a job whose request may be staged, and discards the staged text once no attempt reads it again. */
+/** Runs a job whose request may be staged, and discards the staged text once no later attempt needs it. */
 export async function withStaged<Result>(
   payloads: Pick<StagedPayloads, 'discard'>,
   context: Pick<JobContext, 'job' | 'payload' | 'signal' | 'report'>,
@@ -148,7 +148,7 @@ export async function withStaged<Result>(
     await discard();
     return result;
   } catch (thrown) {
-    // An interrupted call of a model is no failure of the job: it was cancelled, or another worker goes on.
+    // An aborted call of a model does not fail the job: the job was cancelled, or another worker continues it.
     const isFailure = failure !== undefined && thrown instanceof failure && !signal.aborted;
     const error = isFailure ? new RunFailure(thrown.failureClass, thrown.message, { cause: thrown }) : thrown;
     await discardAfter(error, { signal, report }, discard);
@@ -157,8 +157,8 @@ export async function withStaged<Result>(
 }
 
 /**
- * Calls `discard` where a job of one attempt ends with this error or with its cancellation: no attempt reads the payload again.
- * In doubt, upkeep removes it later.
+ * Calls `discard` if the job has one attempt and ends with this error or by cancellation, because no other attempt needs the payload.
+ * If that is uncertain, upkeep removes the payload later.
  */
 async function discardAfter(
   error: unknown,
@@ -170,7 +170,7 @@ async function discardAfter(
   if (isCancelled(context.signal) || (isEnd && (await hasRun(context)))) await discard();
 }
 
-/** Whether this worker still has the run: another one that has it needs the payload. */
+/** Whether this worker still holds the run. Otherwise the worker that holds it needs the payload. */
 async function hasRun({ report }: { readonly report: () => Promise<unknown> }): Promise<boolean> {
   try {
     await report();
