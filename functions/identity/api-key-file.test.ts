@@ -51,7 +51,7 @@ describe('a file of API keys that changes', () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test('nobody is answered from the old keys while the new ones are being read', async () => {
+  test('no caller is checked against the old keys while the file is being read', async () => {
     const { world, disk, file } = fileOf(listOf(a));
     await file.hashes();
     disk.text = listOf(b);
@@ -116,7 +116,7 @@ describe('a file of API keys that cannot be read or understood', () => {
     },
   );
 
-  test('C04: after hours in which nobody asked, a file that cannot be read lets nobody in', async () => {
+  test('C04: after hours without a request, every key of a file that cannot be read is refused', async () => {
     const { world, disk, file } = fileOf(listOf(a));
     expect(await file.hashes()).toEqual([a]);
     disk.text = listOf(b);
@@ -125,7 +125,7 @@ describe('a file of API keys that cannot be read or understood', () => {
     await expect(file.hashes()).rejects.toThrow(unavailable);
   });
 
-  test('while it lets nobody in it is read again after a second', async () => {
+  test('while every key is refused, the file is read again after a second', async () => {
     const { world, disk, read, file } = fileOf(null);
     await expect(file.hashes()).rejects.toThrow(unavailable);
     disk.text = listOf(a);
@@ -155,7 +155,7 @@ describe('a file of API keys that cannot be read or understood', () => {
     expect(await file.hashes()).toEqual([a]);
   });
 
-  test('one that hangs is given up after 5 seconds, and what it says later is ignored', async () => {
+  test('a reading that hangs is abandoned after 5 seconds, and its later result is ignored', async () => {
     const { world, told, read, file } = fileOf(listOf(a));
     await file.hashes();
     const late = Promise.withResolvers<string>();
@@ -171,7 +171,7 @@ describe('a file of API keys that cannot be read or understood', () => {
     expect(await file.hashes()).toEqual([a]);
   });
 
-  test('a failure without a code, and one that is no Error, are told without their text', async () => {
+  test('a failure without a code, and a thrown value that is no Error, are reported without their text', async () => {
     for (const failure of [new Error(a), a, Object.assign(new Error(a), { code: `x ${a}` })]) {
       const { told, read, file } = fileOf(listOf(a));
       read.mockImplementationOnce(() => {
@@ -246,7 +246,7 @@ describe('the text of the file', () => {
     },
   );
 
-  test('C01: a key in clear is told as a fault without the key, and lets nobody in', async () => {
+  test('C01: a key in clear is reported as a fault without the key, and every key is refused', async () => {
     const { told, file } = fileOf(listOf(clear));
     await expect(file.hashes()).rejects.toThrow(unavailable);
     expect(told).toEqual([

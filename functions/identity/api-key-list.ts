@@ -17,22 +17,22 @@ export interface ListedApiKey {
   readonly notAfter: number | null;
 }
 
-/** Why a list is not accepted. The text names places only: what stands there might be a key in clear. */
+/** The reason why a list is refused. The text names places and never values, because a value might be a key in clear. */
 export class ApiKeyListFault extends Error {
   override readonly name = 'ApiKeyListFault';
 }
 
-// Each request is compared with every key.
+// The service compares each request with every key.
 const keysMax = 1000;
 
-/** Reads the list strictly, because a member that is misspelt and ignored could be the end of a key. */
+/** Reads the list strictly: a misspelt member that is ignored could be the `notAfter` of a key. */
 export function readApiKeyList(text: string): readonly ListedApiKey[] {
   const root = membersOf(parsed(text), 'the file', ['keys']);
   const list: unknown = root['keys'];
   if (!Array.isArray(list)) throw new ApiKeyListFault('keys is not an array');
   if (list.length > keysMax) throw new ApiKeyListFault(`keys has more than ${keysMax} entries`);
   const keys = list.map(keyAt);
-  // Taking one of two entries with the same hash out would not revoke the key.
+  // With two entries of one hash, the removal of one would not revoke the key.
   requireDistinct(keys, 'id');
   requireDistinct(keys, 'hash');
   const repeated = repeatedMember(text);
@@ -49,7 +49,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Names that the file has for certain; another might be a key in clear, in a value that a later one hides. */
+/** Only these names may occur in a message. Another name might be a key in clear, in a value that a repeated member hides. */
 const knownNames = new Set(['keys', 'id', 'hash', 'notAfter']);
 
 function placeText(place: JsonPlace): string {
@@ -76,7 +76,7 @@ function momentAt(value: unknown, place: string): number {
   const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(written)
     ? parseUtc(written)
     : undefined;
-  // The parser takes the 30th of February for a day in March.
+  // The parser reads the 30th of February as a day in March.
   if (moment === undefined || formatUtc(moment).slice(0, 10) !== written.slice(0, 10)) {
     throw new ApiKeyListFault(`${place} is not a moment such as 2027-01-01T00:00:00Z`);
   }

@@ -29,14 +29,14 @@ describe('checking a key', () => {
     { 'x-svc-api-key': hashApiKey('first') },
     { 'x-svc-api-key': hash('sha256', 'first') },
     { authorization: 'Bearer third' },
-    // A key header is final, whatever the bearer token says.
+    // A key header is final: a valid bearer token beside it does not count.
     { 'x-svc-api-key': 'third', authorization: 'Bearer first' },
   ])('%o is refused without naming it', async (fields) => {
     await expect(keys.check(headers(fields))).rejects.toThrow(unauthenticated);
     await expect(keys.check(headers(fields))).rejects.toThrow('The API key was not accepted.');
   });
 
-  test('a known key in its header is accepted whatever stands in Authorization', async () => {
+  test('a known key in its header is accepted with any value of Authorization', async () => {
     const fields = { 'x-svc-api-key': 'first', authorization: 'Bearer third' };
     expect(await keys.check(headers(fields))).toBe(true);
   });
@@ -115,7 +115,7 @@ describe('the text of a key', () => {
     expect(hashApiKey('abc')).toBe('sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  test('every key that is made is told from look-alikes: one other character breaks the check', () => {
+  test('the check distinguishes every new key from look-alikes: one other character breaks it', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     fc.assert(
       fc.property(

@@ -3,7 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { RandomSource } from '../kernel/world.ts';
 import { bearerToken, type CredentialHeaders } from './credentials.ts';
 
-/** Shared secrets that let a caller in without saying who it is. Only their SHA-256 is ever held. */
+/** Shared secrets that admit a caller without a principal. The service holds only their SHA-256. */
 export interface ApiKeys {
   /**
    * Whether the request carries a known key; `undefined` where it carries none. A non-blank key header is final: the
@@ -48,7 +48,7 @@ export function createApiKeys({ hashes, headerName, file }: ApiKeysOptions): Api
 
 interface Listed {
   readonly digests: readonly Buffer[];
-  /** Why the keys of the file are missing. It matters only for a key that is none of the fixed ones. */
+  /** The reason why the keys of the file are missing. It is thrown only for a key that is not one of the fixed keys. */
   readonly fault: Error | null;
 }
 
@@ -74,7 +74,7 @@ function digestIn(text: string): Buffer {
   return Buffer.from(text.slice('sha256:'.length), 'hex');
 }
 
-/** `sha256:` and 64 lower-case hexadecimal digits. Enough for a secret of 256 bits: no attacker can try them all. */
+/** `sha256:` and 64 lower-case hexadecimal digits. A plain hash is enough for 256 random bits: no attacker can try them all. */
 export function hashApiKey(key: string): string {
   return `sha256:${hash('sha256', key)}`;
 }
@@ -86,8 +86,8 @@ export function isApiKeyHash(text: string): boolean {
 const checkLength = 6;
 
 /**
- * A new key: `svc_live_`, 256 random bits as 43 characters of base64url, and 6 more that check what precedes. It is shown
- * once; the service keeps its hash.
+ * A new key: `svc_live_`, 256 random bits as 43 characters of base64url, and a check of 6 characters. The operator sees it once; the
+ * service keeps its hash.
  */
 export function createApiKeyText(random: RandomSource): string {
   const unchecked = `svc_live_${Buffer.from(random.bytes(32)).toString('base64url')}`;

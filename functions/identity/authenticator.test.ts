@@ -96,7 +96,7 @@ describe('a verified identity beside API keys', () => {
     await expect(keyed.authenticate(blank, canonical)).rejects.toThrow(unauthenticated);
   });
 
-  test('B04: a key alone names nobody', async () => {
+  test('B04: a key alone names no principal', async () => {
     expect(await keyed.authenticate(headers({ 'x-svc-api-key': 'k' }), canonical)).toEqual({
       kind: 'api-key',
       principal: null,

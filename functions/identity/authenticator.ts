@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 import type { CredentialHeaders } from './credentials.ts';
 import type { WorkloadIdentity } from './workload.ts';
 
-/** Decides from the headers alone who is calling; throws `unauthenticated` for a credential that is missing or wrong. */
+/** Finds the caller from the headers alone. Throws `unauthenticated` for a missing or wrong credential. */
 export interface Authenticator {
   authenticate(headers: CredentialHeaders, operation: AuthenticatedOperation): Promise<Caller>;
 }
@@ -19,7 +19,7 @@ export interface AuthenticatorOptions {
   readonly apiKeys?: ApiKeys;
   /** Whether every operation that is not anonymous needs a known key. */
   readonly apiKeyRequired: boolean;
-  /** By authorization class: a token is verified where a policy will read it, by the settings of that class. */
+  /** By authorization class. A token is verified only for a class whose policy reads it, with the settings of that class. */
   readonly workloads?: Readonly<Record<string, WorkloadIdentity>>;
   /** The caller of a request without a credential, such as the open development identity. */
   readonly otherwise: Caller;
@@ -39,7 +39,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const workload = Object.hasOwn(workloads, operation.authorizationClass)
         ? workloads[operation.authorizationClass]
         : undefined;
-      // Where keys are in use a bearer token is an attempt at one, unless the key came in its own header.
+      // If keys are configured, a bearer token counts as a key, unless the key header carries the key.
       const fromAuthorization = !apiKeys || apiKeys.usesHeader(headers);
       const verified = await workload?.identify(headers, { fromAuthorization });
       if (verified) return { kind: 'workload', ...verified };

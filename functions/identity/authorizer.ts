@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts';
 import { permissionDenied } from './grants.ts';
 
 /**
- * The target of a call, as far as its path names it.
+ * The target of a call, read from its path.
  * @testonly
  */
 export interface AuthorizationTarget {
@@ -36,12 +36,12 @@ export type ClassPolicy = (
 export const DELIVERY_CLASS = 'execution-delivery';
 
 export interface AuthorizerOptions {
-  /** By authorization class. A class without a policy lets no workload in. */
+  /** By authorization class. A class without a policy refuses every workload. */
   readonly policies?: Readonly<Record<string, ClassPolicy>>;
 }
 
 /**
- * Refuses by default: only anonymous operations, the development identity and verified workloads that a policy lets in.
+ * Refuses by default. Admits anonymous operations, the development identity, and verified workloads that a policy allows.
  * A refusal is the same whether or not its target exists.
  */
 export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Authorizer {
@@ -57,7 +57,7 @@ export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Aut
         policy({ ...caller, principal: caller.principal }, operation, target);
         return;
       }
-      // An API key alone cannot say for which tenant it speaks.
+      // An API key alone names no tenant.
       const { tenantId } = target.params;
       throw permissionDenied({ right: operation.accessOperation, tenantId });
     },

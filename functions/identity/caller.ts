@@ -1,7 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { PlaceOwner } from '../kernel/waiting-places.ts';
 
-/** The identity of a caller, as far as it is proven. */
+/** The proven identity of a caller. */
 export interface Caller {
   /**
    * - `anonymous`: the operation needs no credential, or the request carries none.
@@ -12,11 +12,11 @@ export interface Caller {
   readonly kind: 'anonymous' | 'development' | 'api-key' | 'workload';
   /** The verified principal, or `null` without a verified identity. */
   readonly principal: string | null;
-  /** When the proof of the principal was issued, in milliseconds of the Unix epoch, where that is known. */
+  /** Time at which the proof of the principal was issued, in milliseconds of the Unix epoch; absent or `null` if it is unknown. */
   readonly issuedAt?: number | null;
 }
 
-/** In whose name a call waits. Nothing that a request says makes another owner of its caller. */
+/** The owner to which a waiting call is counted. It depends on the proven identity alone, and not on the content of a request. */
 export function placeOwnerOf({ kind, principal }: Caller, taken?: () => void): PlaceOwner {
   // Policies compare principals without regard to case.
   const name = `caller ${principal?.toLowerCase() ?? kind}`;

@@ -195,14 +195,14 @@ describe('the canonical policy', () => {
   });
 
   test.each([null, '', 'delete', 'READ', 'toString', '__proto__'])(
-    'the access operation %j of the catalog lets nobody in',
+    'the access operation %j of the catalog admits no caller',
     (operation) => {
       const everything = { grants: [grant('a@b', ['*'], ...all)] };
       expect(() => ask(everything, workload('a@b'), operation, 't')).toThrow(denied);
     },
   );
 
-  test('an operation that no catalog knows lets nobody in, even where a grant names it', () => {
+  test('an operation outside the catalog admits no caller, even if a grant names it', () => {
     const odd = { grants: [grant('a@b', ['*'], 'delete' as CanonicalAccessOperation)] };
     expect(() => ask(odd, workload('a@b'), 'delete', 't')).toThrow(denied);
   });

@@ -113,7 +113,7 @@ describe('what an authenticator sees', () => {
     expect(await identify(fields, false)).toMatchObject({ principal: 'hidden' });
   });
 
-  test('a header that came several times reads as absent, in whatever name it asks', async () => {
+  test('a repeated header reads as absent, in any spelling of its name', async () => {
     const headers = readHeaders(['X-Signed', 'alice', 'x-signed', 'mallory', 'X-Other', 'bob']);
     const asking = (name: string) => {
       const authenticate: Authenticate = ({ header }) => header(name) ?? null;
@@ -144,7 +144,7 @@ describe('what an authenticator sees', () => {
 });
 
 describe('A25: an authenticator that hangs', () => {
-  test('is given up after its time, told so, and its late answer is ignored', async () => {
+  test('is abandoned after its timeout, its signal is aborted, and its late answer is ignored', async () => {
     for (const settle of ['resolve', 'reject'] as const) {
       const late = Promise.withResolvers<string>();
       let signal: AbortSignal | undefined;
@@ -158,7 +158,7 @@ describe('A25: an authenticator that hangs', () => {
       world.advance(1);
       await expect(answer).rejects.toThrow(unavailable);
       expect(signal?.aborted).toBe(true);
-      // A rejection that nobody handles would end the test run.
+      // An unhandled rejection would end the test run.
       if (settle === 'resolve') late.resolve('alice');
       else late.reject(new Error('late'));
       await late.promise.catch(() => undefined);
@@ -166,7 +166,7 @@ describe('A25: an authenticator that hangs', () => {
     }
   });
 
-  test('is given up also when it answers to being told', async () => {
+  test('is abandoned also if it answers when its signal is aborted', async () => {
     const { world, identify } = subjectOf(
       ({ signal }) =>
         new Promise((resolve, reject) => {
@@ -210,7 +210,7 @@ describe('A25: an authenticator that hangs', () => {
 });
 
 describe('A25: an authenticator that names others for the same headers', () => {
-  test('is not believed, and the first name stays', async () => {
+  test('is refused, and the first name stays', async () => {
     let name = 'alice';
     const { identify } = subjectOf(({ header }) => (header('x-proof') === undefined ? null : name));
     const identified = () => identify({ 'x-proof': 'p' });
@@ -224,7 +224,7 @@ describe('A25: an authenticator that names others for the same headers', () => {
     expect(await identified()).toMatchObject({ principal: 'alice' });
   });
 
-  test('is believed where another header that it reads differs, whatever the others say', async () => {
+  test('is accepted if another header that it reads differs; headers that it does not read do not count', async () => {
     const { identify } = subjectOf(({ header }) => {
       const second = header('x-second');
       return `${header('X-First')}/${second ?? '-'}`;
@@ -244,7 +244,7 @@ describe('A25: an authenticator that names others for the same headers', () => {
     await expect(identify()).rejects.toThrow(unavailable);
   });
 
-  test('of two that are under way together, the second to answer is not believed', async () => {
+  test('of two concurrent calls, the one that answers second is refused', async () => {
     const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     let calls = 0;
     const { identify } = subjectOf(() => answers[calls++]?.promise ?? null);
@@ -271,7 +271,7 @@ describe('A25: an authenticator that names others for the same headers', () => {
     expect(usual.size).toBe(1000);
   });
 
-  test('headers are told apart whatever their names and values hold, and not by their order', () => {
+  test('headers with any names and values are distinguished, and their order does not count', () => {
     const memory = new PrincipalMemory();
     const agrees = (read: Record<string, string | undefined>, principal: string) =>
       memory.agrees(new Map(Object.entries(read)), principal);

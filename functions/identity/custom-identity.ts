@@ -5,7 +5,7 @@ import type { CredentialHeaders } from './credentials.ts';
 import { PrincipalMemory } from './principal-memory.ts';
 import type { VerifiedIdentity, WorkloadIdentity } from './workload.ts';
 
-/** The default export of an operator's module: a class without constructor parameters, or an object with this method. */
+/** The default export of an operator's module: an object with this method, or a class without constructor parameters. */
 export interface IdentityAuthenticator {
   /**
    * The stable name of the proven caller, or `null` for a request without a credential of this kind. Throw for an invalid
@@ -25,7 +25,7 @@ interface IdentityRequest {
   readonly signal: AbortSignal;
 }
 
-/** Throws an error that names the fault, where the default export of a module is no authenticator. */
+/** Throws an error that names the fault if the default export of a module is no authenticator. */
 export function authenticatorFrom(exported: unknown): IdentityAuthenticator {
   const instance = typeof exported === 'function' ? constructed(exported) : exported;
   if (typeof instance !== 'object' || instance === null) {
@@ -113,7 +113,7 @@ function headerReader(
 // Controls, and characters that change the direction of text: in a log, one name must not look like another.
 const misleading = /[\p{Cc}\p{Bidi_Control}]/u;
 
-/** Bounds the name, because it becomes the name of an actor and stands in logs. */
+/** Bounds the name, because commits and logs store it as the actor. */
 function principalIn(answer: unknown): string | null {
   if (answer === null) return null;
   if (typeof answer !== 'string') throw unavailable();

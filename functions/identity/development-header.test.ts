@@ -11,7 +11,7 @@ test('the header names the principal as it is written, without surrounding blank
   expect(await named('x'.repeat(254))).toEqual({ principal: 'x'.repeat(254), issuedAt: null });
 });
 
-test('an absent or blank header is no credential, whatever other headers say', async () => {
+test('an absent or blank header is no credential, also beside other headers', async () => {
   expect(await identify({})).toBeNull();
   expect(await named('  ')).toBeNull();
   expect(await identify({ authorization: 'Bearer a', 'x-forwarded-user': 'a' })).toBeNull();

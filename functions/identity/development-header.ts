@@ -7,8 +7,8 @@ export interface DevelopmentIdentityOptions {
 }
 
 /**
- * Takes the caller's name from a header without a proof, to try out access policies without an issuer of tokens. The
- * configuration refuses it outside Development.
+ * Takes the principal from a header without a proof, so that access policies can be tried without an issuer of tokens. The
+ * configuration refuses this outside Development.
  */
 export function createDevelopmentIdentity({ headerName }: DevelopmentIdentityOptions): WorkloadIdentity {
   const header = headerName.toLowerCase();

@@ -62,7 +62,7 @@ describe('the execution access', () => {
     }
   });
 
-  test('principals that are no addresses are told apart by their case where the settings say so', () => {
+  test('principals are compared by their exact case if the settings ask for it', () => {
     const exact = { caseInsensitive: false };
     const strict = createExecutionAccess([grant({})], exact);
     expect(allows(() => strict.authorizeMaintenance(caller('a@b')))).toBe(true);
@@ -103,7 +103,7 @@ describe('the execution access', () => {
     expect(of('unknown')).toEqual([]);
   });
 
-  test('D10: a worker grant without a worker id makes nobody a worker', () => {
+  test('D10: a worker grant without a worker id allows no worker', () => {
     const unbound = createExecutionAccess([grant({ workerId: null, operations: ['worker'] })]);
     for (const workerId of ['w', '', 'null']) {
       expect(
@@ -169,12 +169,12 @@ describe('the execution policy', () => {
       policy(caller(principal), entry, { params: {}, now: 0 });
     });
 
-  test('it lets in whom any grant gives the access operation of the catalog', () => {
+  test('it admits a caller if any of its grants holds the access operation of the catalog', () => {
     expect(operations.filter((operation) => ask('A@B', operation))).toEqual(['start_run', 'read_run']);
     expect(operations.filter((operation) => ask('nobody@b', operation))).toEqual([]);
   });
 
-  test.each(operations)('the grant of %s lets in for it and for nothing else', (operation) => {
+  test.each(operations)('the grant of %s admits for this operation and for no other', (operation) => {
     const alone = createExecutionPolicy([grant({ operations: [operation] })]);
     const admitted = operations.filter((accessOperation) =>
       allows(() => {
@@ -186,7 +186,7 @@ describe('the execution policy', () => {
   });
 
   test.each([null, '', 'delete_run', 'START_RUN', 'constructor'])(
-    'the access operation %j of the catalog lets nobody in',
+    'the access operation %j of the catalog admits no caller',
     (operation) => {
       expect([ask('a@b', operation), ask('odd@b', operation)]).toEqual([false, false]);
     },

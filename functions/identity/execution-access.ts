@@ -19,11 +19,11 @@ export type ExecutionAccessOperation =
 export interface ExecutionGrant {
   readonly principal: string;
   readonly productId: string;
-  /** The worker that the principal is, for the operation `worker`. */
+  /** The worker id that the principal may use, for the operation `worker`. */
   readonly workerId: string | null;
-  /** Empty for all tenants; `*` is a name like others. */
+  /** Empty for all tenants; `*` is an ordinary name. */
   readonly tenantIds: readonly string[];
-  /** Empty for all handlers; `*` is a name like others. */
+  /** Empty for all handlers; `*` is an ordinary name. */
   readonly handlerIds: readonly string[];
   readonly operations: readonly ExecutionAccessOperation[];
 }
@@ -41,7 +41,7 @@ export interface ExecutionRunRef {
   readonly job?: { readonly family: string; readonly space: string };
 }
 
-/** Runs that a caller may read: those of a product, or of one tenant or one handler of it. */
+/** Runs that a caller may read: all runs of a product, or only those of one tenant or one handler. */
 interface VisibleRuns {
   readonly productId: string;
   /** `null`: of every tenant. */
@@ -57,9 +57,9 @@ export interface ServedTenant {
   readonly tenantId: string | null;
 }
 
-/** Decides about verified callers. A refusal throws `permission_denied`; its text tells nothing about grants. */
+/** Decides about verified callers. A refusal throws `permission_denied`, with a text that reveals nothing about grants. */
 export interface ExecutionAccess {
-  /** Answers the service identity that the run is bound to: the verified principal. */
+  /** Returns the service identity that the run is bound to: the verified principal. */
   authorizeStart(
     caller: VerifiedCaller,
     scope: ExecutionScopeRef | null,
@@ -70,27 +70,27 @@ export interface ExecutionAccess {
     run: ExecutionRunRef,
     operation: 'read_run' | 'cancel_run' | 'raise_event',
   ): void;
-  /** Whether a run may be shown in a list. */
+  /** Whether the caller may see the run in a list. */
   maySee(caller: VerifiedCaller, run: ExecutionRunRef): boolean;
-  /** The parts of all runs that together hold what `maySee` allows. */
+  /** Parts of all runs that together contain exactly the runs for which `maySee` is true. */
   visibleRuns(caller: VerifiedCaller): readonly VisibleRuns[];
-  /** The worker must be the caller's, and every handler one that a grant for this worker allows. */
+  /** Throws unless the worker id is the caller's and a grant for this worker allows each handler. */
   authorizeLease(caller: VerifiedCaller, workerId: string, handlerIds: readonly string[]): void;
-  /** Whether a run may be handed to the caller's worker: a grant for the worker must also cover the run. */
+  /** Whether the caller's worker may lease the run: a grant for the worker must also cover the run. */
   mayLease(caller: VerifiedCaller, workerId: string, run: ExecutionRunRef): boolean;
-  /** The tenants whose runs of these handlers may be handed to the caller's worker; one entry without a tenant for a whole product. */
+  /** The tenants whose runs of these handlers the caller's worker may lease. An entry without a tenant is a whole product. */
   servedTenants(
     caller: VerifiedCaller,
     workerId: string,
     handlerIds: ReadonlySet<string>,
   ): readonly ServedTenant[];
-  /** For the calls of a worker that holds a lease. The lease token is checked as well, and does not replace this. */
+  /** Checks calls of a worker that holds a lease. The check of the lease token does not replace this one. */
   authorizeWorker(caller: VerifiedCaller, workerId: string): void;
   /** Maintenance is not bound to a product: any grant of the operation suffices. */
   authorizeMaintenance(caller: VerifiedCaller): void;
   /**
-   * The handlers that the caller may start in the scope, sorted; `null` where no grant allows a start there. A caller
-   * that names no scope gets an empty list, or `null` if no grant allows any start.
+   * The handlers that the caller may start in the scope, sorted; `null` if no grant allows a start there. Without a scope the list is
+   * empty, or `null` if no grant allows any start.
    */
   allowedHandlers(caller: VerifiedCaller, scope: ExecutionScopeRef | null): readonly string[] | 'all' | null;
 }
@@ -156,8 +156,8 @@ export function createExecutionAccess(
 }
 
 /**
- * The policy of the class `execution-policy`, before anything is read: whether any grant of the principal holds the access
- * operation. `ExecutionAccess` decides about the single run, once the service has read it.
+ * The policy of the class `execution-policy`: any grant of the principal must hold the access operation. It runs before any read;
+ * `ExecutionAccess` decides about the single run, after the service has read it.
  */
 export function createExecutionPolicy(
   grants: readonly ExecutionGrant[],
@@ -173,8 +173,8 @@ export function createExecutionPolicy(
 }
 
 /**
- * The service identity of a run is the verified principal, or `null` without one. Throws `validation_failed` for another
- * identity in the body: ignoring it would let its sender believe that it counts.
+ * The service identity of a run: the verified principal, or `null` without one. Throws `validation_failed` if the body names an
+ * identity: a silently ignored member would mislead its sender.
  */
 export function serviceIdentityOf(caller: Caller, supplied: string | null | undefined): string | null {
   if (supplied !== undefined && supplied !== null) {

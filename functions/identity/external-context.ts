@@ -5,7 +5,7 @@ import { parseJsonObject } from './oidc/json-object.ts';
 
 /**
  * Proofs of an external context: JSON Web Tokens in compact form (RFC 7515 section 7.1), signed with ES256 (RFC 7518 section 3.4)
- * by another system. A proof says where content comes from; it names no caller and grants no right.
+ * by another system. A proof names the origin of content; it names no caller and grants no right.
  */
 
 /** The public key of an issuer: a point of P-256, its coordinates in base64url. */
@@ -24,11 +24,11 @@ export interface ContextRules {
 /** Verifies proofs at `now`, in milliseconds since 1970. Throws `validation_failed` naming `pointer`; no text holds the token. */
 export type VerifyContext = (token: string, pointer: string, now: number) => void;
 
-/** How far the clock of the issuer may be from ours. */
+/** Permitted difference between the clocks of the issuer and of the service. */
 const TOLERANCE_SECONDS = 60;
 const TOKEN_LENGTH_MAX = 8_192;
 const SIGNATURE_BYTES = 64;
-/** Members of a header that bring a key, ask for other rules of reading, or say that the content is something else. */
+/** Members of a header that carry a key, or change how the token or its content is read. */
 const FORBIDDEN = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'];
 
 /** Throws an Error for a key that is no point of the curve. */
@@ -43,13 +43,13 @@ export function contextVerifier({ issuer, audience, keys }: ContextRules): Verif
     if (!verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature))
       throw refused('has a signature that does not hold');
     if (claims['iss'] !== issuer) throw refused('is from another issuer');
-    // A list is refused even where it holds our audience: another service in it could use the proof here.
+    // Refuse a list even if it contains our audience: another service in it could reuse the proof here.
     if (claims['aud'] !== audience) throw refused('is for another audience');
     checkTimes(claims, now / 1000, refused);
   };
 }
 
-/** The key as Node has it. Throws an Error. */
+/** The key as a `KeyObject` of Node. Throws an Error for a key that is no point of the curve. */
 function publicKeyOf({ x, y }: Pick<ContextKey, 'x' | 'y'>): KeyObject {
   return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
 }
@@ -67,7 +67,7 @@ function segmentsOf(token: string, refused: Refused) {
   return { signed: `${first}.${second}`, header: objects[0], claims: objects[1], signature };
 }
 
-/** base64url without padding; a text that would be written in another way is refused. */
+/** Decodes base64url without padding. Returns `undefined` unless the text is the one canonical spelling of its bytes. */
 function decoded(segment: string): Buffer | undefined {
   const bytes = Buffer.from(segment, 'base64url');
   return bytes.toString('base64url') === segment ? bytes : undefined;

@@ -2,27 +2,27 @@ import { ServiceError } from '../kernel/errors.ts';
 
 /** Shared by the access policies: grants by principal, and the text of a refusal. */
 
-/** The right that no grant of the caller gives, and the tenant in which it asked for it. For the log of the operator alone. */
+/** The right that the caller lacks, and the tenant in which it needs the right. Only the operator's log shows it. */
 export interface MissingRight {
   readonly right?: string | null;
   readonly tenantId?: string | null | undefined;
 }
 
-/** The one refusal: it reads the same whichever part of a grant was missing, and whether or not the target exists. */
+/** The only refusal. Its text depends neither on the missing part of a grant nor on whether the target exists. */
 export function permissionDenied(
   missing: MissingRight = {},
 ): ServiceError & { readonly missing: MissingRight } {
   return Object.assign(new ServiceError('permission_denied', 'The caller may not do this.'), { missing });
 }
 
-/** ASCII letters in lower case and all else as it is: the Kelvin sign must not become a `k`, nor a dotted I an `i`. */
+/** Lowers ASCII letters only: the Kelvin sign must not become a `k`, nor a dotted I an `i`. */
 export function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /**
- * The grants by principal, each made ready once. Unless `caseInsensitive` is false, principals are compared without
- * regard to the case of ASCII letters, as those who write a policy spell e-mail addresses.
+ * The grants by principal, each prepared once. Unless `caseInsensitive` is false, principals are compared without regard to the
+ * case of ASCII letters, because operators write e-mail addresses in either case.
  */
 export function grantsByPrincipal<Grant extends { readonly principal: string }, Ready>(
   grants: readonly Grant[],

@@ -3,8 +3,8 @@ import type { ExecutionAccess, ExecutionRunRef } from './execution-access.ts';
 import type { RecordAccess, RecordAccessOperation } from './record-access.ts';
 
 /**
- * The rules of runs where some runs are jobs that carry records of a space: their payloads and results are records. A caller
- * who may read or cancel runs also needs the right of that space, as the views of these jobs demand it.
+ * Access rules of runs that include jobs on a space. Payloads and results of these jobs are records, so a caller who may read or
+ * cancel runs also needs the right in that space, as in the job views.
  */
 export function withSpaceRights(
   access: ExecutionAccess,
@@ -30,7 +30,7 @@ function holds(check: () => void): boolean {
     check();
     return true;
   } catch {
-    // The rules throw refusals only.
+    // The rules throw refusals and no other errors.
     return false;
   }
 }

@@ -20,7 +20,7 @@ export class PrincipalMemory {
     return this.#principals.size;
   }
 
-  /** Whether the headers belong to `principal` or to no principal yet. The first principal stays. */
+  /** Whether the headers belong to `principal` or were not seen before. The memory keeps the first principal. */
   agrees(headers: ReadHeaders, principal: string): boolean {
     const fingerprint = fingerprintOf(headers);
     const first = this.#principals.get(fingerprint) ?? principal;
@@ -34,7 +34,7 @@ export class PrincipalMemory {
   }
 }
 
-/** Independent of the order in which the headers were read. JSON keeps a name apart from a value, and `""` from nothing. */
+/** Hashes the headers in the order of their names. JSON separates names from values, and an empty value from an absent one. */
 function fingerprintOf(headers: ReadHeaders): string {
   const read = [...headers.keys()].sort().map((name) => [name, headers.get(name) ?? null]);
   return hash('sha256', JSON.stringify(read));

@@ -3,15 +3,15 @@ import { permissionDenied } from './grants.ts';
 import type { RecordAccess } from './record-access.ts';
 
 /**
- * The rights of `Server:ProviderAccess`: `read` shows providers and jobs, `run` starts and cancels runs, `qualify` tries providers.
- * Each costs more than the one before. A principal has one space here too: its jobs and traces are there.
+ * The rights of `Server:ProviderAccess`: `read` shows providers and jobs, `run` starts and cancels runs, `qualify` calls providers for
+ * a test. Each right costs more than the one before. A principal has one space, which holds its jobs and traces.
  * @testonly
  */
 export type ProviderAccessOperation = 'read' | 'run' | 'qualify';
 
 export type ProviderAccess = RecordAccess<ProviderAccessOperation>;
 
-/** The policy of the class `provider-policy`, before the query is read. */
+/** The policy of the class `provider-policy`. It runs before the query is read. */
 export function createProviderPolicy(access: ProviderAccess): ClassPolicy {
   return (caller, { accessOperation }) => {
     if (!isProviderOperation(accessOperation)) throw permissionDenied({ right: accessOperation });

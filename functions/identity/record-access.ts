@@ -36,13 +36,13 @@ interface RecordJob<Operation extends string = RecordAccessOperation> {
   readonly operation: Operation;
 }
 
-/** Decides about the callers of one space. A refusal throws `permission_denied`; its text tells nothing about targets. */
+/** Decides about the callers of one space. A refusal throws `permission_denied`, with a text that reveals nothing about targets. */
 export interface RecordAccess<Operation extends string = RecordAccessOperation> {
-  /** The caller's space. Throws where the caller lacks the right, or where the query names another tenant. */
+  /** The caller's space. Throws if the caller lacks the right, or if the query names another tenant. */
   spaceOf(caller: RecordCaller, operation: Operation, tenantId?: string): string;
-  /** The product and tenant of the caller's jobs where the query names none; `null` where its policy names no product. */
+  /** Product and tenant of the caller's jobs, for a query that names none; `null` if its policy names no product. */
   ownerOf(caller: RecordCaller): RecordJobOwner | null;
-  /** For jobs: throws where the caller does not have the right in the space of the job, or no longer has it. */
+  /** Throws if the caller of a job does not have, or no longer has, the right in the space of the job. */
   judgeRecordJob(job: RecordJob<Operation>): void;
 }
 
@@ -52,7 +52,7 @@ export interface RecordAccessOptions<Operation extends string = RecordAccessOper
   readonly caseInsensitive?: boolean;
 }
 
-/** Whether the caller may read in its space: who may only cancel a job does not get what it has found. */
+/** Whether the caller may read in its space. A caller that may only cancel a job does not see its result. */
 export function mayRead<Operation extends string>(
   access: Pick<RecordAccess<Operation | 'read'>, 'spaceOf'>,
   caller: RecordCaller,
@@ -66,7 +66,7 @@ export function mayRead<Operation extends string>(
   }
 }
 
-/** Without grants all callers share one space: the configuration serves that in an open Development service only. */
+/** Without grants all callers share one space. The configuration permits that in an open Development service only. */
 export function createRecordAccess<Operation extends string = RecordAccessOperation>({
   grants,
   caseInsensitive = true,
@@ -95,14 +95,14 @@ const openAccess: RecordAccess<string> = {
   spaceOf: () => DEFAULT_SPACE,
   ownerOf: () => null,
   judgeRecordJob({ space }) {
-    // A job of a tenant, which the service admitted while it had policies.
+    // The service admitted this job of a tenant while it had policies.
     if (space !== DEFAULT_SPACE) throw permissionDenied();
   },
 };
 
 /**
- * The right that an operation of the record groups needs. Operations on jobs have a right of the execution runtime in the
- * catalog, and need a right of the space beside it: who may write records may start and cancel their import.
+ * The right in the space that an operation of the record groups needs. For operations on jobs the catalog holds a right of the
+ * execution runtime, so the right in the space follows from the job: a caller that may write records may start and cancel imports.
  */
 export function recordRightOf({
   accessOperation,
@@ -113,7 +113,7 @@ export function recordRightOf({
   throw permissionDenied({ right: accessOperation });
 }
 
-/** The policy of the class `server-authenticated`, before the query is read. */
+/** The policy of the class `server-authenticated`. It runs before the query is read. */
 export function createRecordPolicy(access: RecordAccess): ClassPolicy {
   return (caller, operation) => void access.spaceOf(caller, recordRightOf(operation));
 }
@@ -132,7 +132,7 @@ function membersOf<Operation extends string>(
   const members = new Map<string, Member<Operation>>();
   for (const { principal, space, productId, operations } of grants) {
     const known = members.get(spell(principal));
-    // The rules of the configuration refuse a second space, and a mistake there must not widen the first.
+    // The configuration refuses a second space; check again, so that a mistake there gives no access to a foreign space.
     if (known !== undefined && known.space !== space) throw new Error('a principal has two spaces');
     members.set(spell(principal), {
       space,

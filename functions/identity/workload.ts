@@ -4,7 +4,7 @@ import type { CredentialHeaders } from './credentials.ts';
 export interface VerifiedIdentity {
   /** The stable name that the access policies use. */
   readonly principal: string;
-  /** When the credential was issued, in milliseconds of the Unix epoch; `null` where it does not say. */
+  /** Time of issue of the credential, in milliseconds of the Unix epoch; `null` if the credential does not hold it. */
   readonly issuedAt: number | null;
 }
 
@@ -19,8 +19,8 @@ export interface WorkloadIdentity {
 
 interface WorkloadIdentityOptions {
   /**
-   * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use and the request
-   * does not use the key header, because there it is an attempt at a key; `X-Serverless-Authorization` always may.
+   * Whether a bearer token in `Authorization` may be the identity. If API keys are in use and the request has no key header, the
+   * token counts as a key. A token in `X-Serverless-Authorization` always may be the identity.
    */
   readonly fromAuthorization: boolean;
 }

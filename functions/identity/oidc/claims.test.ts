@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { type ClaimRules, identityOf } from './claims.ts';
 
-/** Each claim by itself, at its bounds; signed tokens and what becomes of them are in `test/security/`. */
+/** Each claim by itself, at its bounds; `test/security/` sends signed tokens through the whole check. */
 
 const NOW = 1_800_000_000;
 const rules: ClaimRules = {

@@ -12,11 +12,11 @@ export interface ClaimRules {
   readonly principalClaim: 'email' | 'sub';
 }
 
-/** How far the clock of the issuer may be from ours, in seconds. */
+/** Permitted difference between the clocks of the issuer and of the service, in seconds. */
 const toleranceSeconds = 60;
 /**
- * A day, and an hour of room: issuers that give a day date `iat` some minutes back, for clocks that are behind theirs
- * (Microsoft Entra gives managed identities 24 hours and 5 minutes).
+ * A day and an hour: issuers of tokens for a day set `iat` some minutes back, for receivers with a slow clock (Microsoft Entra gives
+ * managed identities 24 hours and 5 minutes).
  */
 const lifetimeSecondsMax = 25 * 3600;
 
@@ -27,12 +27,12 @@ const emailPattern =
 const emailLengthMax = 254;
 
 /**
- * The identity that the claims prove at `now` (milliseconds of the Unix epoch), provided that the signature holds. Throws
- * `unauthenticated` for claims that do not follow the rules.
+ * The identity that the claims of a token with a valid signature prove at `now` (milliseconds of the Unix epoch). Throws
+ * `unauthenticated` for claims that break the rules.
  */
 export function identityOf(payload: JsonMembers, rules: ClaimRules, now: number): VerifiedIdentity {
   requireOneOf(payload['iss'], rules.issuers, 'The identity token is from another issuer.');
-  // A list is refused even where it holds our audience: another service in it could use the token here.
+  // Refuse a list even if it contains our audience: another service in it could reuse the token here.
   requireOneOf(payload['aud'], rules.audiences, 'The identity token is for another audience.');
   if (rules.authorizedParties.length > 0) {
     const detail = 'The identity token was issued to a party that may not use it here.';
@@ -47,7 +47,7 @@ function requireOneOf(claim: unknown, allowed: readonly string[], detail: string
   if (typeof claim !== 'string' || !allowed.includes(claim)) throw refused(detail);
 }
 
-/** Seconds of the Unix epoch, all of them; returns when the token was issued. */
+/** Checks the times, which are seconds of the Unix epoch. Returns the time of issue. */
 function checkTimes({ exp, iat, nbf }: JsonMembers, now: number): number {
   if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf)))
     throw refused('A time of the identity token is missing, or is not a whole number of seconds.');
@@ -69,7 +69,7 @@ function subjectOf({ sub }: JsonMembers): string {
 }
 
 /**
- * One address has one spelling here, in lower case and ASCII: nothing is folded, so no look-alike becomes another address.
+ * Accepts an address only in lower case and ASCII. The service converts no characters, so a look-alike cannot become another address.
  */
 function emailOf({ email, email_verified: verified }: JsonMembers): string {
   if (verified !== true || typeof email !== 'string')

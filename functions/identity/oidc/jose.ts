@@ -1,2 +1,2 @@
-/** A bundle keeps of the package only what this module names. */
+/** The bundle contains only the exports of the package that this module names. */
 export { compactVerify } from 'jose';

@@ -1,15 +1,15 @@
 import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import { repeatedMember } from '../../kernel/repeated-member.ts';
 
-/** Deeper than any token nests; bounds every later walk over the claims. */
+/** Deeper than the claims of real tokens. It bounds every later recursion over them. */
 const depthMax = 16;
 
-// A byte order mark is kept, and then refused by JSON.parse.
+// The decoder keeps a byte order mark, and JSON.parse then refuses it.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The JSON object in these bytes, or `undefined`: not UTF-8, not JSON, not an object, nested deeper than 16 levels, or with
- * a member named twice at any level. Two readers of one token may not see two different claims (RFC 7519 section 4).
+ * The JSON object in these bytes. Returns `undefined` for bytes that are not UTF-8, not a JSON object, nested deeper than 16 levels,
+ * or with a repeated member at any level, because two readers could see different claims (RFC 7519 section 4).
  */
 export function parseJsonObject(bytes: Uint8Array): JsonMembers | undefined {
   try {

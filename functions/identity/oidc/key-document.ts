@@ -6,15 +6,14 @@ export type Keys = ReadonlyMap<string, KeyObject>;
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
-// FIPS 186-5: a smaller one makes signatures that were padded carelessly forgeable.
+// FIPS 186-5. With a smaller exponent, signatures can be forged if a verifier checks their padding carelessly.
 const exponentMin = 65_537n;
 const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * The keys of a published set: a JSON Web Key Set (RFC 7517 section 5), or the object of key id → PEM certificate that
- * Google publishes beside it. Keys for other uses and broken ones are passed over. A set may have no usable key left: an
- * issuer that has withdrawn its keys says so, and that is no outage. Throws an Error for another document and for more than
- * 100 keys; an object of PEM texts without a usable one looks like an error document of the issuer.
+ * The usable keys of a JSON Web Key Set (RFC 7517 section 5), or of an object of key id → PEM certificate, as Google publishes it.
+ * A set without usable keys is valid: the issuer has withdrawn them. Throws an Error for any other document, for more than 100
+ * keys, and for PEM texts without a usable key, which may be an error document.
  */
 export function readKeyDocument(text: string): Keys {
   const document: unknown = JSON.parse(text);
@@ -31,7 +30,7 @@ export function readKeyDocument(text: string): Keys {
   return keys;
 }
 
-/** A list of keys, and of nothing else: the type is the one member that each of them has (RFC 7517 section 4.1). */
+/** Whether the value is a list of keys only. Each key must have a type (RFC 7517 section 4.1). */
 function isKeySet(set: unknown): boolean {
   return Array.isArray(set) && set.every((jwk) => isJsonObject(jwk) && typeof jwk['kty'] === 'string');
 }

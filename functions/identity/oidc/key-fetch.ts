@@ -3,7 +3,7 @@ import type { OutgoingHttp, Timers } from '../../kernel/world.ts';
 
 export interface KeyDocument {
   readonly text: string;
-  /** For how long it may be used without asking again. */
+  /** How long the document may be used before the next fetch. */
   readonly freshMs: number;
 }
 
@@ -13,7 +13,7 @@ export interface KeySource {
   readonly timers: Timers;
 }
 
-/** From the request to the last byte of the answer: requests wait for it. */
+/** Time from the request to the last byte of the answer. It is short, because calls of the service wait for it. */
 const fetchTimeoutMs = 2000;
 const documentBytesMax = 1024 * 1024;
 
@@ -21,7 +21,7 @@ const freshMsMin = 60_000;
 const freshMsMax = 86_400_000;
 const freshMsDefault = 3_600_000;
 
-/** Throws an Error for everything but a whole answer 200 of that very address, in time and of at most 1 MiB of UTF-8. */
+/** Fetches the document. Throws an Error unless the address itself answers 200 in time, with at most 1 MiB of UTF-8. */
 export async function fetchKeyDocument({ url, http, timers }: KeySource): Promise<KeyDocument> {
   const controller = new AbortController();
   const { promise: timedOut, reject } = Promise.withResolvers<never>();
@@ -30,7 +30,7 @@ export async function fetchKeyDocument({ url, http, timers }: KeySource): Promis
     return await Promise.race([read(url, http, controller.signal), timedOut]);
   } finally {
     cancel();
-    // Releases the connection of an answer that was not read to its end.
+    // Closes the connection if the answer was not read to its end.
     controller.abort();
   }
 }
@@ -53,7 +53,7 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /**
- * The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), within 60 s and 24 h; 1 h where it has none.
+ * The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), between 60 s and 24 h; 1 h without `max-age`.
  * @testonly
  */
 export function freshMsOf(cacheControl: string | null): number {

@@ -18,15 +18,15 @@ const answering = (body: ConstructorParameters<typeof Response>[0], init?: Respo
   return () => Promise.resolve(new Response(body, init));
 };
 
-describe('A21: one request asks for everybody', () => {
-  test('50 who come first cause one', async () => {
+describe('A21: all callers share one request to the issuer', () => {
+  test('50 first callers cause one request', async () => {
     const { world, keys } = setOf([first]);
     const got = await Promise.all(Array.from({ length: 50 }, () => keys.keyFor('first')));
     expect(new Set(got)).toEqual(new Set([first.publicPem]));
     expect(world.fetches).toBe(1);
   });
 
-  test('50 who come when the set is stale cause one more', async () => {
+  test('50 callers with a stale set cause one more request', async () => {
     const { world, keys } = setOf([first]);
     await keys.keyFor('first');
     world.advance(3_600_000);
@@ -34,7 +34,7 @@ describe('A21: one request asks for everybody', () => {
     expect(world.fetches).toBe(2);
   });
 
-  test('50 with a key that is new all get it, for one request', async () => {
+  test('50 callers with a new key all get it from one request', async () => {
     const { world, keys } = setOf([first]);
     await keys.keyFor('first');
     world.answer = publishing([first, second]);
@@ -84,7 +84,7 @@ describe('A19: rotation', () => {
 });
 
 describe('A05: a key that does not exist', () => {
-  test('makes us ask once in 60 s', async () => {
+  test('causes one request in 60 s', async () => {
     const { world, keys } = setOf([first]);
     await keys.keyFor('first');
     for (const kid of ['a', 'b', '__proto__', 'constructor', '../../x']) {
@@ -106,7 +106,7 @@ describe('A05: a key that does not exist', () => {
     expect(world.fetches).toBe(1);
   });
 
-  test('does not hold up others while we ask', async () => {
+  test('does not delay other callers while the request is under way', async () => {
     const { world, keys } = setOf([first]);
     await keys.keyFor('first');
     const { promise, resolve } = Promise.withResolvers<Response>();
@@ -210,7 +210,7 @@ describe('A20: an issuer that fails', () => {
     expect(asked).toMatchObject({ redirect: 'error' });
   });
 
-  test('after a failure nobody asks for 10 s, and nobody waits', async () => {
+  test('after a failure the issuer is not asked for 10 s, and no call waits', async () => {
     const { world, keys } = setOf([first]);
     await keys.keyFor('first');
     world.answer = down;
@@ -238,7 +238,7 @@ describe('A20: an issuer that fails', () => {
     expect(world.fetches).toBe(2);
   });
 
-  test('what it said wrong is for the operator, not for the caller', async () => {
+  test('the operator sees the fault of its answer, and the caller does not', async () => {
     const { world, keys } = setOf([]);
     world.answer = down;
     const error: unknown = await keys.keyFor('first').catch((thrown: unknown) => thrown);

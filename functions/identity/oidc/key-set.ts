@@ -7,8 +7,8 @@ import { fetchKeyDocument } from './key-fetch.ts';
 /** The public keys of an issuer. */
 export interface KeySet {
   /**
-   * The public key of that id; `undefined` when no such key is published. Throws `unavailable` where no set could be
-   * fetched, or none for a day.
+   * The public key of that id; `undefined` if the issuer publishes no such key. Throws `unavailable` if no set was ever fetched, or
+   * the last fetch is more than a day ago.
    */
   keyFor(kid: string): Promise<KeyObject | undefined>;
 }
@@ -20,13 +20,13 @@ export interface KeySetOptions {
   readonly timers: Timers;
 }
 
-/** How long after its fetch a set serves while the issuer does not answer. */
+/** Time after its fetch during which a set serves while the issuer does not answer. */
 const usableMs = 86_400_000;
-/** After a failure the last good set serves at once, so that an outage does not cost every request the timeout. */
+/** Pause after a failed fetch. The last good set serves meanwhile, so that requests do not wait for the timeout. */
 const retryAfterMs = 10_000;
-/** The same while there is no set. */
+/** The same pause while no set was fetched yet. */
 const retryEmptyAfterMs = 1000;
-/** Any caller can name a key that does not exist; at most one fetch in this time follows from it. */
+/** Pause between two fetches for unknown keys, because any caller can name a key that does not exist. */
 const seekEveryMs = 60_000;
 
 export function createKeySet(options: KeySetOptions): KeySet {
@@ -43,7 +43,7 @@ class CachedKeySet implements KeySet {
   readonly #options: KeySetOptions;
   #held: HeldKeys | undefined;
   #failure: { readonly at: number; readonly cause: unknown } | undefined;
-  /** The time of the last fetch for a key that the set lacks. */
+  /** Time of the last fetch for a key that the set lacks. */
   #soughtAt: number | undefined;
   #refreshing: Promise<void> | undefined;
 
@@ -54,13 +54,13 @@ class CachedKeySet implements KeySet {
   async keyFor(kid: string): Promise<KeyObject | undefined> {
     const asked = await this.#refreshIfStale();
     const key = this.#usableKeys().get(kid);
-    // A set that this very call waited for need not be asked for again.
+    // This call has just fetched the set, so a second fetch would bring the same one.
     if (key !== undefined || asked || !this.#maySeek()) return key;
     await this.#refresh();
     return this.#usableKeys().get(kid);
   }
 
-  /** A key that left the set must not outlive it, so a stale set is not served while a new one is under way. */
+  /** Waits for a new set if the old one is stale: a withdrawn key must not serve longer than its set. */
   async #refreshIfStale(): Promise<boolean> {
     if (this.#held && this.#within(this.#held.askedAt, this.#held.freshMs)) return false;
     if (this.#failedLately()) return false;
@@ -68,7 +68,7 @@ class CachedKeySet implements KeySet {
     return true;
   }
 
-  /** Whether to fetch because of a key that the set lacks. A call joins a fetch that is under way at no cost. */
+  /** Whether to fetch for a key that the set lacks. A call may always join a fetch that is under way. */
   #maySeek(): boolean {
     if (this.#refreshing) return true;
     if (this.#failedLately() || this.#within(this.#soughtAt, seekEveryMs)) return false;
@@ -95,13 +95,13 @@ class CachedKeySet implements KeySet {
     return this.#within(this.#failure?.at, usable ? retryAfterMs : retryEmptyAfterMs);
   }
 
-  /** A clock that was set back must not make an old set young, nor stop fetches. */
+  /** False for a time in the future: after the clock was set back, an old set must not count as fresh, nor fetches stop. */
   #within(at: number | undefined, ms: number): boolean {
     const now = this.#options.clock.now();
     return at !== undefined && at <= now && now - at < ms;
   }
 
-  /** One fetch at a time, shared by all waiting calls. Never rejects: a failure keeps the old set. */
+  /** Starts a fetch, or joins the one under way. Never rejects: after a failure the old set stays. */
   #refresh(): Promise<void> {
     this.#refreshing ??= this.#load().finally(() => {
       this.#refreshing = undefined;

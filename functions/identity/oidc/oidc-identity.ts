@@ -8,9 +8,9 @@ import { verifySignature } from './signature.ts';
 import { readToken, type Verification } from './token-guard.ts';
 
 export interface OidcOptions extends ClaimRules {
-  /** `platform`: Cloud Run has verified the token, and has put a fixed text in place of its signature. */
+  /** `platform`: Cloud Run has verified the token and has replaced its signature by a fixed text. */
   readonly verification: Verification;
-  /** Not asked where the platform verifies. */
+  /** Not used if the platform verifies. */
   readonly keys: KeySet;
   readonly clock: Clock;
 }
@@ -19,7 +19,7 @@ export interface OidcOptions extends ClaimRules {
  * An OpenID Connect identity token (RFC 7519, RS256) as the proof of a caller's identity. Its form and claims are
  * checked before its key is fetched, so that an unacceptable token causes no outgoing request.
  *
- * Throws an Error for options without an audience or an issuer: every token would be accepted, or none.
+ * Throws an Error for options without an audience or an issuer, which would accept every token or none.
  */
 export function createOidcIdentity(options: OidcOptions): WorkloadIdentity {
   const { audiences, issuers, verification, clock } = options;
@@ -45,7 +45,7 @@ function requireSome(texts: readonly string[], detail: string): void {
   if (texts.length === 0 || texts.some((text) => text.trim() === '')) throw new Error(detail);
 }
 
-/** A non-blank `X-Serverless-Authorization` is final: one request has one identity, never a mix of two. */
+/** A non-blank `X-Serverless-Authorization` is final: the service never mixes two identities of one request. */
 function tokenOf(headers: CredentialHeaders, fromAuthorization: boolean): string | undefined {
   const serverless = headers.get('x-serverless-authorization');
   if (serverless !== undefined && serverless.trim() !== '') {
@@ -56,7 +56,7 @@ function tokenOf(headers: CredentialHeaders, fromAuthorization: boolean): string
   return fromAuthorization ? exactToken(headers.get('authorization')) : undefined;
 }
 
-/** The bearer token with the white space around it, so that the guard refuses it. */
+/** The bearer token with any extra white space kept, so that the guard refuses such a token. */
 function exactToken(value: string | undefined): string | undefined {
   return bearerToken(value) === undefined ? undefined : value?.slice('bearer '.length);
 }

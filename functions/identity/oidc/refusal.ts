@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 
-/** A refused identity token. `detail` is a fixed sentence: nothing of the token may get into a log or an answer. */
+/** The refusal of an identity token. `detail` is a fixed sentence, because no part of the token may reach a log or an answer. */
 export function refused(detail: string): ServiceError {
   return new ServiceError('unauthenticated', detail);
 }

@@ -6,7 +6,7 @@ import { refused } from './refusal.ts';
 
 export interface SignedToken {
   readonly token: string;
-  /** As it was read and judged; the verified one has to be the same. */
+  /** The payload that the service has checked. The verified payload must be equal. */
   readonly payload: JsonMembers;
   /** The public key that the token names. */
   readonly key: KeyObject;
@@ -17,7 +17,7 @@ export interface SignedToken {
  * may quote the token in them.
  */
 export async function verifySignature({ token, payload, key }: SignedToken): Promise<void> {
-  // Loaded with the first token, so that a function which never sees one does not pay for it.
+  // Load the library with the first token: a function that receives none starts faster.
   const { compactVerify } = await import('./jose.ts');
   let verified: unknown;
   try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { readToken, type Verification } from './token-guard.ts';
 
-/** The form alone, at its bounds; signed tokens and what becomes of them are in `test/security/`. */
+/** The form alone, at its bounds; `test/security/` sends signed tokens through the whole check. */
 
 const encode = (text: string) => Buffer.from(text, 'latin1').toString('base64url');
 const header = { alg: 'RS256', kid: 'k1', typ: 'JWT' };
@@ -97,7 +97,7 @@ describe('the header', () => {
   });
 
   test.each(['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'])(
-    'with %s is refused, whatever it says',
+    'with %s is refused for any value',
     (member) => {
       for (const value of [null, '', true]) expectMalformed(tokenOf({ ...header, [member]: value }));
     },

@@ -4,17 +4,17 @@ import { refused } from './refusal.ts';
 
 /**
  * The form of an identity token: a JSON Web Signature in compact form (RFC 7515 section 7.1) with the algorithm RS256.
- * Libraries read tokens generously; here one token has one spelling, and its header can choose nothing but the key.
+ * Libraries accept many spellings; here a token has one spelling, and its header can choose the key only.
  */
 export interface GuardedToken {
   readonly kid: string;
-  /** Not verified yet. */
+  /** The payload, whose signature is not verified yet. */
   readonly payload: JsonMembers;
 }
 
 /**
- * The verifier of the signature: this application, or the platform in front of it. The platform removes the signature, so
- * that the token cannot be used again.
+ * The verifier of the signature: this application, or the platform in front of it. The platform removes the signature, so that the
+ * token cannot be used elsewhere.
  */
 export type Verification = 'application' | 'platform';
 
@@ -23,8 +23,8 @@ const signatureRemoved = 'SIGNATURE_REMOVED_BY_GOOGLE';
 const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * Members that bring a key, ask for other rules of reading, or say that the content is something else. A thumbprint (`x5t`,
- * `x5t#S256`) brings nothing: it names the key once more, is not read, and stands in the tokens of large issuers.
+ * Members of a header that carry a key, or change how the token or its content is read. A thumbprint (`x5t`, `x5t#S256`) is allowed:
+ * it only names the key again, the service does not read it, and large issuers send it.
  */
 const forbidden = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'];
 
@@ -52,8 +52,8 @@ function objectOf(segment: string): JsonMembers {
 }
 
 /**
- * base64url without padding (RFC 4648 section 5). The decoder skips what it does not know; encoding anew gives another text
- * then, and also where the unused last bits are not zero.
+ * Decodes base64url without padding (RFC 4648 section 5). The decoder skips unknown characters and unused bits, so the result is
+ * encoded again and compared with the text.
  */
 function decode(segment: string): Buffer | undefined {
   const bytes = Buffer.from(segment, 'base64url');
