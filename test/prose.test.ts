@@ -32,6 +32,7 @@ const heldRooms = [
   'functions/graph/',
   'functions/http/',
   'functions/kernel/',
+  'functions/mcp/',
   'functions/objects/',
   'functions/providers/',
   'functions/queue/',

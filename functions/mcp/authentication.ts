@@ -5,8 +5,8 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { McpCaller } from './caller.ts';
 
 /**
- * Authenticates requests to the endpoint like requests to the operations behind it: a credential that no operation accepts
- * is refused, and to each operation the caller is who it would be over REST. Nothing in a body or in `_meta` counts.
+ * Authenticates requests to the endpoint like requests to the operations behind it. A credential that no operation accepts is
+ * refused, and each operation sees the same caller as over REST. Values in a body or in `_meta` are no credentials.
  */
 export function createMcpAuthentication(
   authenticator: Authenticator,
@@ -51,7 +51,7 @@ async function proofOf(
   }
 }
 
-/** One operation of each authorization class that asks for a credential. */
+/** One operation of each authorization class that needs a credential. */
 function probesOf(operations: readonly AuthenticatedOperation[]): readonly AuthenticatedOperation[] {
   const probes = new Map<string, AuthenticatedOperation>();
   for (const operation of operations) {

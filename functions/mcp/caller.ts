@@ -4,8 +4,8 @@ import type { Caller } from '../identity/caller.ts';
 /** The caller of a request to the endpoint. */
 export interface McpCaller extends Caller {
   /**
-   * Who the caller is to an operation, proven by the settings of its authorization class; `null` where it is nobody there.
-   * Absent: the same to all operations.
+   * The caller as the authentication of an operation's authorization class proves it; `null` if that class refuses the credential.
+   * Absent: the caller is the same for all operations.
    */
   readonly to?: (operation: AuthenticatedOperation) => Promise<Caller | null>;
 }

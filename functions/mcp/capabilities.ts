@@ -4,10 +4,10 @@ import { missingCapability } from './errors.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 
-/** What a client declares that understands tasks. */
+/** The capability that a client with support for tasks declares. */
 export const taskCapability: JsonMembers = { extensions: { [TASKS]: {} } };
 
-/** Throws where the client did not declare all of `needed`; names only what is missing. */
+/** Throws unless the client declared all capabilities in `needed`. The error names only the missing ones. */
 export function demandCapabilities(needed: JsonMembers, declared: JsonMembers): void {
   const missing = missingOf(needed, declared);
   if (Object.keys(missing).length > 0) throw missingCapability(missing);
@@ -38,6 +38,6 @@ export function capabilitiesFor(requests: InputRequests): JsonMembers {
 function capabilityFor({ method, params }: InputRequest): [string, JsonMembers] {
   if (method === 'sampling/createMessage') return ['sampling', {}];
   if (method === 'roots/list') return ['roots', {}];
-  // Without a mode the client understands forms.
+  // A request without a mode is a form.
   return ['elicitation', params['mode'] === 'url' ? { url: {} } : {}];
 }

@@ -9,23 +9,23 @@ import { weighedRequest } from '../http/weighed.ts';
 import type { McpCapacity } from './catalog.ts';
 import { fieldOf } from './receive.ts';
 
-/** The capacity of the process that requests to the endpoint count against, together with those over REST. */
+/** The limits of the process that requests to the endpoint share with requests over REST. */
 export interface EndpointCapacity extends SharedCapacity {
   /** The rate class of the endpoint. */
   readonly rateClass: string;
   readonly trustedProxyHops: number;
-  /** The class of an operation, which is known once the message is read. Absent: all are usual ones. */
+  /** The load class of an operation, which the endpoint knows after it has read the message. Absent: all operations are `usual`. */
   readonly loadOf?: (entry: OperationEntry) => RequestLoad | null;
 }
 
-/** What one request takes of it. */
+/** The part of the capacity that one request takes. */
 export class RequestCapacity {
   readonly #shared: EndpointCapacity;
   readonly #request: RawRequest;
   readonly #addressOf: () => string;
-  /** What the body took beside the permit of the request. */
+  /** Permits for the body, beside the permit of the request. */
   #bodyPermits = 0;
-  /** The fields of the answer that tell how much is left. */
+  /** The rate limit fields of the answer. */
   readonly fields: HeaderField[] = [];
   readonly books: RequestBooks;
 
@@ -44,9 +44,9 @@ export class RequestCapacity {
     return this.#acquire(this.#shared.rateClass, (fields) => this.fields.push(...fields));
   }
 
-  /** Takes its place at work. */
+  /** Takes a place among the requests in progress, or waits for one. */
   async enter(): Promise<void> {
-    // Any tool may call a provider, or wait for a run.
+    // Before the message is read, the request counts as one that may wait: any tool may call a provider or wait for a run.
     await this.books.enter({ loadClass: 'usual', mayWait: true });
   }
 

@@ -7,15 +7,15 @@ import type { LongNumbers } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 
 /**
- * The port of the endpoint: what it offers, asked for anew with every request. A part that is absent is not advertised, and
- * its methods are unknown. A part shows each caller only what that caller may use: what it does not show cannot be called.
- * A definition is an object that never changes, because its text is kept for all lists: a new text is a new object.
+ * The port of the endpoint, called anew for every request. The endpoint does not advertise an absent part, and its methods are
+ * unknown. A part shows a caller only the items that this caller may use. A definition is immutable, because the endpoint keeps
+ * its text for all lists: a new text needs a new object.
  */
 export interface McpCatalog {
   readonly serverInfo: { readonly name: string; readonly version: string; readonly title?: string };
-  /** Names the content of all lists. A cursor of another content is refused. */
+  /** Identifies the content of all lists. A cursor for another content is refused. */
   readonly contentVersion: string;
-  /** For models; the same for every caller. */
+  /** A text for models. It is the same for every caller. */
   readonly instructions?: string;
   readonly tools?: (caller: McpCaller) => Promise<readonly McpTool[]>;
   readonly resources?: {
@@ -32,9 +32,9 @@ export interface McpTool {
   /** The operation behind it, for the log. */
   readonly operation?: string;
   readonly definition: ToolDefinition;
-  /** Capabilities without which the tool cannot be called, such as `taskCapability` for one that only runs as a task. */
+  /** Capabilities that a client needs to call the tool, such as `taskCapability` for a tool that only runs as a task. */
   readonly needs?: JsonMembers;
-  /** Checks its arguments itself. A `ServiceError` becomes a tool error, with its text. */
+  /** Checks its arguments itself. A `ServiceError` becomes a tool error with the same text. */
   readonly call: (toolArguments: JsonObject, context: McpContext) => Promise<ToolAnswer>;
 }
 
@@ -66,7 +66,7 @@ export interface McpResource {
 export interface McpResourceTemplate {
   /** `uriTemplate` is one of RFC 6570. */
   readonly definition: { readonly uriTemplate: string } & ResourceDescription;
-  /** `null` where the template has no such resource, or none that the caller may read. */
+  /** `null` if the template has no such resource, or the caller may not read it. */
   readonly read: (uri: string, context: McpContext) => Promise<ResourceAnswer | null>;
 }
 
@@ -101,49 +101,48 @@ interface CompletionRequest {
   readonly argument: { readonly name: string; readonly value: string };
 }
 
-/** What a handler learns of a request beside its parameters. Nothing of `_meta` is a credential. */
+/** Facts of a request beside its parameters. Values of `_meta` are no credentials. */
 export interface McpContext {
   readonly caller: McpCaller;
   readonly correlationId: string;
-  /** That of `_meta.traceparent`, else that of the request. */
+  /** The trace of `_meta.traceparent`, else the trace of the HTTP request. */
   readonly trace?: TraceContext | undefined;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Aborted when the server begins to stop: a call that only waits should answer. */
+  /** Aborted when the server begins to stop: a waiting call should then answer. */
   readonly draining?: AbortSignal;
-  /** As the client declared them with this request. */
+  /** The capabilities that the client declared with this request. */
   readonly capabilities: JsonMembers;
-  /** The arguments of the call as JSON text, with the spelling of numbers that values lose. */
+  /** The arguments of the call as JSON text, which keeps the spelling of numbers. */
   readonly argumentsText: () => string;
   /** Which numbers of that text a double may change. */
   readonly longNumbers: LongNumbers;
-  /** Answers to the input requests of an earlier round, by key. Checked to be objects, no further. */
+  /** Answers to the input requests of an earlier round, by key. The endpoint checks only that they are objects. */
   readonly inputResponses: Readonly<Record<string, JsonObject>>;
-  /** The state of the earlier round, proven to be ours and of this caller and call; `null` in the first. */
+  /** The state of the earlier round, signed by the server for this caller and call; `null` in the first round. */
   readonly requestState: Json;
-  /** What the call may take of the limits that it shares with others; absent: all that it wants. */
+  /** The shared limits that the call counts against. Absent: no limits. */
   readonly capacity?: McpCapacity;
-  /** Tells the log which operation of the service the call came to. */
+  /** Names the operation of the service that executes the call, for the log. */
   readonly matched: (operation: string) => void;
-  /** Notifies a client that asked for it. `progress` must rise; other values are dropped. */
+  /** Notifies the client if it asked for progress. A value that does not rise is dropped. */
   readonly notifyProgress: (progress: number, total?: number) => void;
 }
 
 export interface McpCapacity {
   /**
-   * Takes a permit of the rate limit that requests to operations of the class count against, and what the body of the message
-   * weighs. Throws `rate_limited`.
+   * Takes a permit from the rate limit of the class, and permits for the size of the message body. Throws `rate_limited`.
    */
   readonly permit: (rateClass: string | null) => Promise<void>;
-  /** Waits in the line of bulk work where the operation is of that class. Throws `overloaded`. */
+  /** Waits in the queue of bulk work if the operation is of that class. Throws `overloaded`. */
   readonly enterAs: (entry: OperationEntry) => Promise<void>;
-  /** Takes further permits of the class for a call that costs more than others. */
+  /** Takes more permits of the class for an expensive call. */
   readonly chargeTo: (rateClass: string | null, permits: number) => void;
-  /** What the request has taken, of which the call takes its part. */
+  /** The resources of the request, from which the call takes its part. */
   readonly books: RequestBooks;
 }
 
-/** The question to the client instead of a result. The client repeats the call with its answers. */
+/** Input requests to the client instead of a result. The client repeats the call with its answers. */
 export interface InputRequired {
   readonly resultType: 'input_required';
   readonly inputRequests?: InputRequests;
@@ -162,7 +161,7 @@ export interface ToolResult {
   readonly resultType: 'complete';
   readonly content: readonly JsonObject[];
   readonly structuredContent?: Json;
-  /** The tool ran and reports trouble. */
+  /** The tool ran and reports an error. */
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
 }
@@ -190,18 +189,18 @@ export type PromptAnswer =
     }
   | InputRequired;
 
-/** Tasks by ids that cannot be guessed. Each call judges the caller anew; a task of another caller is unknown. */
+/** Tasks by ids that cannot be guessed. Each call checks the caller again; a task of another caller is unknown. */
 export interface McpTasks {
   /** `null` for an unknown task. */
   readonly get: (taskId: string, caller: McpCaller, context: McpContext) => Promise<McpTask | null>;
-  /** Takes the answers of keys that are open, and ignores others. `false` for an unknown task. */
+  /** Accepts answers for open keys and ignores other keys. `false` for an unknown task. */
   readonly update: (
     taskId: string,
     inputResponses: Readonly<Record<string, JsonObject>>,
     caller: McpCaller,
     context: McpContext,
   ) => Promise<boolean>;
-  /** Asks for the end of a task; without effect on one that has ended. `false` for an unknown task. */
+  /** Requests the cancellation of a task; has no effect on a task that has ended. `false` for an unknown task. */
   readonly cancel: (taskId: string, caller: McpCaller, context: McpContext) => Promise<boolean>;
 }
 
@@ -210,7 +209,7 @@ export type McpTask = McpTaskHead &
     | { readonly status: 'working' | 'cancelled' }
     | { readonly status: 'input_required'; readonly inputRequests: InputRequests }
     | { readonly status: 'completed'; readonly result: ToolResult }
-    /** The call would have ended in a JSON-RPC error; a tool that reports trouble is `completed`. */
+    /** The call would have returned a JSON-RPC error. A tool that reports an error is `completed`. */
     | {
         readonly status: 'failed';
         readonly error: { readonly code: number; readonly message: string; readonly data?: JsonObject };
@@ -223,7 +222,7 @@ interface McpTaskHead {
   /** Milliseconds of the Unix epoch. */
   readonly createdAt: number;
   readonly lastUpdatedAt: number;
-  /** How long the task is kept at least from its creation on, in milliseconds; `null` where no time ends it. */
+  /** Minimum time from the creation of the task to its removal, in milliseconds; `null` if the task does not expire. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs?: number;
   readonly _meta?: JsonObject;

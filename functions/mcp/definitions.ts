@@ -3,8 +3,8 @@ import type { ToolDefinition } from './catalog.ts';
 import { parameterHeadersOf } from './parameter-headers.ts';
 
 /**
- * What is wrong with the definitions of tools, a sentence each; for the tests of a catalog. Clients drop a
- * definition that breaks the rules of the revision, and a model acts on every text in it.
+ * The faults of tool definitions, a sentence each, for the tests of a catalog. Clients drop a definition that breaks the rules of the
+ * revision, and a model may act on every text in it.
  */
 export function definitionFaults(definitions: readonly ToolDefinition[]): string[] {
   const names = definitions.map(({ name }) => name);
@@ -30,7 +30,7 @@ function schemaFaults(inputSchema: JsonObject): readonly string[] {
 }
 
 /**
- * What is wrong with the texts of anything else that a model may read, such as a resource.
+ * The faults in the texts of any other value that a model may read, such as a resource.
  * @testonly
  */
 export function faultsWithin(value: unknown): string[] {
@@ -41,12 +41,12 @@ function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) =>
-    // The dialect of a schema is named by a URL.
+    // The dialect of a schema is a URL, which is no text for a model.
     name === '$schema' ? [] : [name, ...textsOf(item)],
   );
 }
 
-/** Texts that could steer a model or hide something from a reader. */
+/** Texts that could steer a model, or hide words from a person who reads them. */
 const banned: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['hidden characters', /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u],
   ['markup', /<[a-z!/]/i],

@@ -24,24 +24,24 @@ import { writeReply } from './reply.ts';
 
 export interface McpEndpointOptions extends ReceiveOptions {
   readonly catalog: McpCatalog;
-  /** Signs cursors and request states, with a key that all instances share. */
+  /** Signs cursors and request states with a key that all instances share. */
   readonly tokens: PageTokens;
-  /** Decides from the headers who is calling; throws `unauthenticated`. */
+  /** Finds the caller from the headers. Throws `unauthenticated`. */
   readonly authenticate: (headers: CredentialHeaders) => Promise<McpCaller>;
   readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
   readonly log: Log;
   readonly bodyBytesMax: number;
   readonly jsonLimits?: StrictJsonLimits;
   readonly settings?: McpSettings;
-  /** Absent: nothing is counted. */
+  /** Absent: no limits apply. */
   readonly capacity?: EndpointCapacity;
-  /** Absent: the issuers of tokens are told to no one. */
+  /** Absent: the endpoint does not publish the issuers of tokens. */
   readonly protectedResource?: ProtectedResource;
 }
 
 /**
- * The MCP endpoint of the revision 2026-07-28, at the path where it is mounted. It keeps nothing between requests, so any instance
- * answers any of them. What HTTP decides is refused with a problem document, all else with a JSON-RPC error.
+ * The MCP endpoint of the revision 2026-07-28, at the path where it is mounted. It keeps no state between requests, so any instance
+ * answers any request. HTTP checks refuse with a problem document, all other checks with a JSON-RPC error.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Chain {
   const { catalog, tokens, world, log, settings = mcpSettings, jsonLimits = strictJsonLimits } = options;
@@ -60,7 +60,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     };
     const { response, line } = await serve(state, options, protocol, cors);
     state.capacity?.books.leave();
-    // The line of requests says when an overload begins and ends.
+    // The queue of requests logs the begin and the end of an overload itself.
     if (line.code !== 'overloaded')
       log({
         trace: state.trace,
@@ -72,7 +72,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
   };
 }
 
-/** One request on its way. */
+/** The state of one request. */
 interface State {
   readonly request: RawRequest;
   readonly correlationId: string;
@@ -155,17 +155,17 @@ async function answer(
   });
   const { facts } = reply;
   const response = writeReply(reply);
-  // The answer of a call is never refused: what it did is done, and one that only read has counted its text before.
+  // Never refuse the answer of a call: a write is done already, and a read has counted its text before.
   capacity?.books.holdAnswer(response, reply.method !== 'tools/call');
   return { response, operation: `mcp ${reply.method ?? ''}`.trim(), facts };
 }
 
-/** The operation of the service, where the message came to one, as calls over REST name it. */
+/** The operation of the service that executed the message, under the same log members as calls over REST. */
 function namesOf(method: string, { operation }: ReplyFacts): Pick<LogEvent, 'operation' | 'method'> {
   return operation === undefined ? { operation: method } : { operation, method };
 }
 
-/** A refused call is answered with the status 200, and is a refusal all the same. A caller that has gone is no fault. */
+/** Logs a refused call as a refusal, although its status is 200. A client that disconnects is no fault. */
 function outcomeOf({ refusal, trace }: ReplyFacts, { request }: State): Partial<LogEvent> {
   const named = trace === undefined ? {} : { trace };
   if (refusal === undefined) return named;
@@ -174,7 +174,7 @@ function outcomeOf({ refusal, trace }: ReplyFacts, { request }: State): Partial<
     : { ...named, ...refusal };
 }
 
-/** Adds the fields that every answer carries. */
+/** Adds the header fields of every answer. */
 function finish(response: RawResponse, { capacity, correlationId, headers }: State, cors: Cors): RawResponse {
   return {
     ...response,

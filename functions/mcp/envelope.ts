@@ -19,22 +19,22 @@ export interface McpCall {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonMembers;
-  /** The arguments as the body spells them, as JSON without white space. Cut out where somebody asks. */
+  /** The arguments as compact JSON in the spelling of the body. Computed on demand. */
   readonly argumentsText: () => string;
-  /** Which numbers of the message a double may change; those of the arguments are not judged yet. */
+  /** The numbers of the message that a double may change. Those in the arguments are not checked yet. */
   readonly longNumbers: LongNumbers;
 }
 
-/** One message of a body: a request, a notification, or the refusal with the id as far as it could be read. */
+/** One message of a body: a request, a notification, or a refusal, with the id if it was readable. */
 export type ReadMessage =
   | { readonly kind: 'call'; readonly call: McpCall }
   | { readonly kind: 'notification' }
   | { readonly kind: 'refusal'; readonly id: RequestId | undefined; readonly error: McpError };
 
-/** The tool that is called says which of them hold floats, and a refusal names one by its pointer. */
+/** The parser skips numbers of the arguments: the tool knows which arguments are floats, and its refusal names the pointer. */
 const OF_ARGUMENTS = ['/params/arguments/**'];
 
-/** Reads the one JSON-RPC message of a body (JSON-RPC 2.0 section 4). A list of messages is none. */
+/** Reads the only JSON-RPC message of a body (JSON-RPC 2.0 section 4). Refuses a list of messages. */
 export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMessage {
   let value: unknown;
   let longNumbers: LongNumbers = { hasLongNumber: false, hasChangedInteger: false, hasOverflow: false };
@@ -66,7 +66,7 @@ function argumentsOf(message: string): string {
   return memberOf(memberOf(compactJson(message), 'params'), 'arguments');
 }
 
-/** The text of a member that is an object; without one an empty object. */
+/** The JSON text of a member that is an object; `{}` without such a member. */
 function memberOf(object: string, wanted: string): string {
   return membersOf(object).find(({ name }) => name === wanted)?.value ?? '{}';
 }
@@ -88,13 +88,13 @@ export const SERVER_INFO = `${prefix}serverInfo`;
 export const SUBSCRIPTION_ID = `${prefix}subscriptionId`;
 const VERSION = `${prefix}protocolVersion`;
 
-/** The members of `_meta` that the endpoint reads. All others are ignored. */
+/** The members of `_meta` that the endpoint reads. It ignores all others. */
 export interface RequestMeta {
   readonly capabilities: JsonMembers;
   readonly progressToken: string | number | undefined;
 }
 
-/** The protocol version that the body names; `undefined` where it names none. */
+/** The protocol version in the body; `undefined` if the body names none. */
 export function versionOf({ params }: McpCall): string | undefined {
   const meta = params['_meta'];
   if (!isJsonObject(meta) || !Object.hasOwn(meta, VERSION)) return undefined;
@@ -103,7 +103,7 @@ export function versionOf({ params }: McpCall): string | undefined {
   return version;
 }
 
-/** The trace that the client names; a faulty one is as good as none. */
+/** The trace in the body; `undefined` also for an invalid one. */
 export function traceIn({ params }: McpCall): TraceContext | undefined {
   const meta = params['_meta'];
   return isJsonObject(meta) ? traceOf(meta['traceparent']) : undefined;

@@ -1,6 +1,6 @@
 import type { JsonMembers } from '../kernel/json-kinds.ts';
 
-/** The revision of the Model Context Protocol that the endpoint speaks, and the only one. */
+/** The only revision of the Model Context Protocol that the endpoint supports. */
 export const REVISION = '2026-07-28';
 
 /** The error codes of the revision (JSON-RPC 2.0 section 5.1 and the codes of the protocol itself). */
@@ -15,7 +15,7 @@ export const ErrorCode = {
   unsupportedVersion: -32022,
 } as const;
 
-/** Errors of other codes are answers like results, with the status 200. */
+/** Errors with other codes have the status 200, like results. */
 const statuses: Readonly<Record<number, number>> = {
   [ErrorCode.parse]: 400,
   [ErrorCode.invalidRequest]: 400,
@@ -30,13 +30,13 @@ interface HttpFacts {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** A refusal as a JSON-RPC error. Its message is ours; `data` holds values of the request only where the revision asks for them. */
+/** A JSON-RPC error. The service writes its message; `data` holds values of the request only if the revision requires them. */
 export class McpError extends Error {
   readonly code: number;
   readonly data: JsonMembers | undefined;
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** When the client should come back. */
+  /** Time after which the client should try again. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: number, message: string, data?: JsonMembers, http: HttpFacts = {}) {
@@ -53,7 +53,7 @@ export function invalidParams(message: string, data?: JsonMembers): McpError {
   return new McpError(ErrorCode.invalidParams, message, data);
 }
 
-/** `_meta` of the request is incomplete: the only invalid parameters with the status 400. */
+/** Refuses an incomplete `_meta`. Other invalid parameters do not have the status 400. */
 export function invalidMeta(message: string): McpError {
   return new McpError(ErrorCode.invalidParams, message, undefined, { status: 400 });
 }

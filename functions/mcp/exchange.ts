@@ -6,10 +6,10 @@ import type { McpCatalog, McpContext } from './catalog.ts';
 import type { McpCall } from './envelope.ts';
 import type { MirrorFields } from './header-fields.ts';
 
-/** The parts of the protocol that do not change from request to request. */
+/** The parts of the protocol that all requests share. */
 export interface McpParts {
   readonly catalog: McpCatalog;
-  /** Signs cursors and request states, with a key that all instances share. */
+  /** Signs cursors and request states with a key that all instances share. */
   readonly tokens: PageTokens;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,23 +34,23 @@ export const mcpSettings: McpSettings = {
   requestStateMs: 600_000,
 };
 
-/** A refusal as the log names it. */
+/** Code and severity of a refusal in the log. */
 export interface Refusal {
   readonly code: string;
   readonly severity: Severity;
 }
 
-/** One request whose envelope was accepted. */
+/** One request with a valid envelope. */
 export interface McpExchange {
   readonly parts: McpParts;
   readonly call: McpCall;
   readonly fields: MirrorFields;
   readonly context: McpContext;
-  /** Tells the log why the answer is a refusal. */
+  /** Records the reason of a refusal for the log. */
   readonly refused: (refusal: Refusal) => void;
-  /** Sends a notification before the result; the answer then is an event stream. */
+  /** Sends a notification before the result, which makes the answer an event stream. */
   readonly notify: (message: JsonMembers) => void;
 }
 
-/** Answers one method with the members of the result. */
+/** Executes one method and returns the members of its result. */
 export type AnswerMethod = (exchange: McpExchange) => Promise<JsonMembers>;

@@ -1,16 +1,16 @@
 /** The header fields that repeat values of the body, so that gateways can route without reading it. */
 
-/** The value of a field, decoded; `malformed` also for a field that occurs twice. */
+/** The decoded value of a field; `malformed` also for a repeated field. */
 export type FieldValue = { readonly value: string } | 'absent' | 'malformed';
 
 export interface MirrorFields {
-  /** The text of the field as it is. */
+  /** The text of a field that is never encoded. */
   plain(name: string): FieldValue;
   /** The text of a field whose values may be encoded. */
   encoded(name: string): FieldValue;
 }
 
-/** Reads `rawHeaders`, names and values in turn. Node joins repeated fields elsewhere, which would hide the second one. */
+/** Reads `rawHeaders`, names and values in turn. The other headers of Node join repeated fields, which would hide a repetition. */
 export function mirrorFieldsOf(rawHeaders: readonly string[]): MirrorFields {
   const fields = new Map<string, FieldValue>();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -29,7 +29,7 @@ export function mirrorFieldsOf(rawHeaders: readonly string[]): MirrorFields {
   };
 }
 
-/** By hand: a pattern for the end would search a hostile text again from every blank in it. */
+/** Trims without a regular expression, which would take quadratic time for a hostile text of blanks. */
 function withoutBlanks(text: string): string {
   const isBlank = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
   let [start, end] = [0, text.length];
@@ -43,8 +43,8 @@ const END = '?=';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The text of a field value: printable ASCII as it is, else `=?base64?…?=` around the Base64 of its UTF-8. A text with only
- * one of the two marks is literal. Base64 that is not canonical is refused, so that a text has one encoding.
+ * Decodes a field value: printable ASCII is literal, and `=?base64?…?=` holds Base64 of UTF-8. A text with only one of the two marks
+ * is literal. Base64 must be canonical, so that a text has one encoding.
  */
 function decodeFieldValue(value: string): FieldValue {
   if (!value.startsWith(START) || !value.endsWith(END) || value.length < START.length + END.length)

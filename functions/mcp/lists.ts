@@ -5,7 +5,7 @@ import type { McpExchange } from './exchange.ts';
 import { CONTENT_VERSION } from './names.ts';
 import { WrittenItems } from './written-items.ts';
 
-/** One page of a list in the order of its keys, which are unique, as the members of a result. */
+/** The result members of one page of a list. The list is sorted by its unique keys. */
 export async function listResult<Item extends object>(
   exchange: McpExchange,
   member: string,
@@ -26,7 +26,7 @@ export async function listResult<Item extends object>(
     [member]: new WrittenItems(page),
     ...(nextCursor === null ? {} : { nextCursor }),
     ttlMs: settings.listTtlMs,
-    // A list shows what its caller may use.
+    // The list depends on the caller's rights.
     cacheScope: 'private',
     _meta: { [CONTENT_VERSION]: catalog.contentVersion },
   };

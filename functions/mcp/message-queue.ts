@@ -1,9 +1,9 @@
 import type { JsonMembers } from '../kernel/json-kinds.ts';
 
-/** Notifications that the client has not read may wait up to this number; a later one then takes the place of the last. */
+/** Maximum of notifications that the client has not read. A further one replaces the last. */
 const WAITING_MAX = 100;
 
-/** The messages of one answer, from the handler that produces them to the host that sends them. */
+/** The messages of one answer. The handler adds them, and the host sends them. */
 export class MessageQueue {
   readonly #waiting: JsonMembers[] = [];
   #isEnded = false;
@@ -19,7 +19,7 @@ export class MessageQueue {
     return this.#wake.promise;
   }
 
-  /** Adds a notification. One behind the end is dropped. */
+  /** Adds a notification, or drops it if the queue has ended. */
   push(message: JsonMembers): void {
     if (this.#isEnded) return;
     if (this.#waiting.length >= WAITING_MAX) this.#waiting.pop();

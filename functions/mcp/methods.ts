@@ -7,7 +7,7 @@ import { listen } from './subscriptions.ts';
 import { cancelTask, getTask, updateTask } from './tasks.ts';
 import { callTool, listTools } from './tools.ts';
 
-/** The methods of a catalog: a part that it does not have is neither advertised nor answered. */
+/** The methods of a catalog. The endpoint neither advertises nor answers the methods of an absent part. */
 export function methodsOf({
   tools,
   resources,

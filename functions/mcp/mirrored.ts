@@ -5,7 +5,7 @@ import type { MirrorFields } from './header-fields.ts';
 
 const VERSION_HEADER = 'MCP-Protocol-Version';
 
-/** Checks the version in header and body against each other first, then against the revision, then reads `_meta`. */
+/** Compares the version in the header with the body, then with the revision, then reads `_meta`. */
 export function checkVersion(call: McpCall, fields: MirrorFields): RequestMeta {
   const field = fields.plain(VERSION_HEADER);
   if (field === 'absent' && call.method === 'initialize') throw unsupportedVersion(oldVersionOf(call));
@@ -20,7 +20,7 @@ export function checkVersion(call: McpCall, fields: MirrorFields): RequestMeta {
   return readMeta(call);
 }
 
-/** Clients of earlier revisions name their version in the parameters of `initialize`, and learn ours from the refusal. */
+/** Clients of earlier revisions name their version in the parameters of `initialize`. The refusal names the supported version. */
 function oldVersionOf({ params }: McpCall): string {
   const { protocolVersion } = params;
   return typeof protocolVersion === 'string' ? protocolVersion : '';
@@ -41,7 +41,7 @@ export function checkMethodHeaders({ method, params }: McpCall, fields: MirrorFi
   if (typeof field === 'string' || field.value !== method) throw headerMismatch('Mcp-Method');
   const member = Object.hasOwn(named, method) ? named[method] : undefined;
   const source = member === undefined ? undefined : params[member];
-  // Without its source the parameters are refused later.
+  // A later check refuses parameters without this member.
   if (typeof source !== 'string') return;
   const name = fields.encoded('Mcp-Name');
   if (typeof name === 'string' || name.value !== source) throw headerMismatch('Mcp-Name');

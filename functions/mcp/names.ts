@@ -1,3 +1,3 @@
-/** Names of our own members in `_meta` of results. */
+/** Name of a member that the service adds to `_meta` of results. */
 export const CONTENT_VERSION = 'svc.runtime/contentVersion';
 export const PROBLEM = 'svc.runtime/problem';

@@ -3,8 +3,8 @@ import { isJsonObject } from '../kernel/json-kinds.ts';
 import { AS_GIVEN } from './own-words.ts';
 
 /**
- * A JSON Pointer into the arguments without the names that the caller chose: an index stays, and a name of the schema, wherever
- * the schema has it. A pointer that was cut may end in a part of a name, which goes too.
+ * A JSON Pointer into the arguments, with `(as given)` in place of names that the caller chose. Indexes stay, and names that occur
+ * anywhere in the schema. A shortened pointer may end in a part of a name, which is replaced too.
  */
 export function ownPointer(pointer: string, inputSchema: JsonObject): string {
   const names = namesOf(inputSchema);
@@ -14,12 +14,12 @@ export function ownPointer(pointer: string, inputSchema: JsonObject): string {
     .join('/');
 }
 
-/** An index, or nothing, as before the first slash. */
+/** An index, or the empty text before the first slash. */
 const ownSegment = /^\d{0,16}$/;
 
 const known = new WeakMap<JsonObject, ReadonlySet<string>>();
 
-/** A schema is walked once. */
+/** Collects the names once for each schema. */
 function namesOf(inputSchema: JsonObject): ReadonlySet<string> {
   const names = known.get(inputSchema) ?? new Set(memberNames(inputSchema));
   known.set(inputSchema, names);

@@ -2,7 +2,7 @@ import type { Json } from '../kernel/canonical-json.ts';
 
 export const AS_GIVEN = '(as given)';
 
-/** More marks than a sentence of the service has: such a refusal loses all between the first and the last one. */
+/** More quotation marks than a sentence of the service has. Beyond it, all text from the first to the last mark is replaced. */
 const MARKS_MAX = 64;
 
 interface Quote {
@@ -12,8 +12,8 @@ interface Quote {
 }
 
 /**
- * A refusal without the texts of the arguments that it quotes: an error is words of the service, and a name may be a sentence
- * that tells a model what to do. The arguments may be large, so they are asked once for what the refusal quotes.
+ * Replaces quotations of the arguments in a refusal. A model trusts the words of the service, and a name in the arguments may be a
+ * sentence that instructs the model. One walk over the arguments, which may be large, looks for all quotations.
  */
 export function ownWords(refusal: string, given: Json): string {
   const marks = marksOf(refusal);
@@ -33,7 +33,7 @@ function marksOf(refusal: string): readonly number[] {
   return Array.from(refusal.matchAll(/['"]/g), ({ index }) => index);
 }
 
-/** A text may itself hold marks, so each one may end each quote before it. */
+/** A quoted text may contain quotation marks, so every pair of marks may be a quotation. */
 function quotesBetween(refusal: string, marks: readonly number[]): Quote[] {
   return marks.flatMap((from, at) =>
     marks
@@ -43,7 +43,7 @@ function quotesBetween(refusal: string, marks: readonly number[]): Quote[] {
   );
 }
 
-/** Texts that JSON spells in another way. */
+/** Quotations of texts that JSON spells with escapes. */
 function jsonQuotesAt(refusal: string, marks: readonly number[]): Quote[] {
   return marks.flatMap((from) => {
     jsonText.lastIndex = from;
@@ -56,26 +56,26 @@ function jsonQuotesAt(refusal: string, marks: readonly number[]): Quote[] {
 
 const jsonText = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+"/y;
 
-/** Those of the wanted texts that stand in the value, at any level, as a text or as the name of a member. */
+/** The wanted texts that occur in the value at any level, as a string or as the name of a member. */
 function textsWithin(value: Json, wanted: ReadonlySet<string>): ReadonlySet<string> {
   const found = new Set<string>();
   const lengths = new Set([...wanted].map(({ length }) => length));
   const shortest = Math.min(...lengths);
   const look = (text: string): void => {
-    // Only a text of a wanted length is worth its hash.
+    // The lookup hashes the text, so compare the length first.
     if (lengths.has(text.length) && wanted.has(text)) found.add(text);
   };
   forEachText(value, (text) => {
     look(text);
     if (text.length <= shortest) return;
-    // Operations trim ids before they look for them.
+    // Operations trim ids, so a refusal quotes the trimmed text.
     const trimmed = text.trim();
     if (trimmed.length < text.length) look(trimmed);
   });
   return found;
 }
 
-/** Quotes that overlap go as one: whichever of them is the true one, nothing of it stays. */
+/** Replaces overlapping quotations as one, so that no part of any of them stays. */
 function withoutQuotes(refusal: string, quotes: readonly Pick<Quote, 'from' | 'to'>[]): string {
   let words = '';
   let end = 0;
@@ -86,7 +86,7 @@ function withoutQuotes(refusal: string, quotes: readonly Pick<Quote, 'from' | 't
   return words + refusal.slice(end);
 }
 
-/** The texts at every level and the names of members. The recursion is as deep as the parser allowed. */
+/** Visits the strings at every level and the names of members. The parser has bounded the depth. */
 function forEachText(value: Json, visit: (text: string) => void): void {
   if (typeof value === 'string') visit(value);
   else if (Array.isArray(value)) for (const item of value as readonly Json[]) forEachText(item, visit);

@@ -9,19 +9,19 @@ const types = new Set<unknown>(['string', 'integer', 'boolean']);
 /** An argument of a tool that the client repeats in the header `Mcp-Param-<name>`. */
 interface ParameterHeader {
   readonly name: string;
-  /** Names of members from the arguments down. */
+  /** Names of members, from the arguments to the value. */
   readonly path: readonly string[];
 }
 
 export interface ParameterHeaders {
   readonly headers: readonly ParameterHeader[];
-  /** What breaks the rules of the keyword, a sentence each. */
+  /** Violations of the rules of the keyword, a sentence each. */
   readonly faults: readonly string[];
 }
 
 const known = new WeakMap<JsonObject, ParameterHeaders>();
 
-/** The arguments that `inputSchema` marks, reached through `properties` alone. A schema is walked once. */
+/** The arguments that `inputSchema` marks, found through `properties` only. Computed once for each schema. */
 export function parameterHeadersOf(inputSchema: JsonObject): ParameterHeaders {
   const found = known.get(inputSchema) ?? markedIn(inputSchema);
   known.set(inputSchema, found);
@@ -56,7 +56,7 @@ function faultOf(schema: JsonMembers, before: readonly ParameterHeader[]): strin
   return null;
 }
 
-/** Below any other keyword a client could not tell which value to repeat. */
+/** Finds marks below other keywords, where a client cannot know which value to repeat. */
 function misplaced(value: unknown, path: readonly string[]): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = isJsonObject(value) && Object.hasOwn(value, KEYWORD);
@@ -64,7 +64,7 @@ function misplaced(value: unknown, path: readonly string[]): string[] {
   return own ? [`${KEYWORD} below /${path.join('/')} is not reached through properties`, ...below] : below;
 }
 
-/** Throws where a marked argument and its header disagree, or where only one of them is there. */
+/** Throws if a marked argument and its header differ, or if one of them is absent. */
 export function checkParameterHeaders(
   headers: readonly ParameterHeader[],
   toolArguments: JsonObject,

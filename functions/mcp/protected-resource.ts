@@ -1,15 +1,15 @@
 import type { RawResponse } from '../http/message.ts';
 
-/** Where clients learn who issues tokens for the endpoint (RFC 9728). */
+/** Metadata from which clients learn the issuers of tokens for the endpoint (RFC 9728). */
 
 /** The path of the endpoint. */
 export const MCP_PATH = '/mcp';
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
-/** The path of the metadata: the well-known one, then that of the endpoint (RFC 9728 section 3.1). */
+/** The path of the metadata: the well-known prefix, then the path of the endpoint (RFC 9728 section 3.1). */
 export const METADATA_PATH = `${WELL_KNOWN}${MCP_PATH}`;
 
 export interface ProtectedResource {
-  /** The address of the endpoint as clients name it. */
+  /** The address that clients use for the endpoint. */
   readonly resource: string;
   readonly authorizationServers: readonly string[];
   readonly scopesSupported: readonly string[];
@@ -34,7 +34,7 @@ export function metadataAnswer(described: ProtectedResource): RawResponse {
   };
 }
 
-/** The challenge of a refusal with 401 (RFC 6750 section 3, RFC 9728 section 5.1). */
+/** The `WWW-Authenticate` challenge of a 401 (RFC 6750 section 3, RFC 9728 section 5.1). */
 export function challengeOf(described: ProtectedResource | null): string {
   if (described === null) return 'Bearer realm="svc"';
   const { origin, pathname } = new URL(described.resource);

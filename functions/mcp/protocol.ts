@@ -20,7 +20,7 @@ import { checkMethodHeaders, checkVersion } from './mirrored.ts';
 import { mcpErrorOf, refusalFor } from './refusals.ts';
 import { readRound } from './request-state.ts';
 
-/** One request to the endpoint, behind the checks of HTTP and of the caller. */
+/** One request to the endpoint, after the checks of HTTP and of the caller. */
 interface McpRequest {
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
@@ -33,24 +33,24 @@ interface McpRequest {
   readonly capacity?: McpCapacity;
 }
 
-/** The answer: nothing for a notification, one message, or several of which the last is the response. */
+/** The answer: empty for a notification, one message, or several messages with the response last. */
 export type McpReply = {
   readonly status: number;
   readonly method: string | null;
-  /** What the log says of the answer. */
+  /** Facts of the answer for the log. */
   readonly facts: ReplyFacts;
   readonly retryAfterSeconds?: number | undefined;
 } & ({ readonly message: JsonMembers | null } | { readonly messages: AsyncIterable<JsonMembers> });
 
 export interface ReplyFacts {
-  /** The operation of the service that the call came to. */
+  /** The operation of the service that executed the call. */
   readonly operation?: string;
   readonly refusal?: Refusal;
   /** The trace that the call names. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** Answers requests from the catalog alone: nothing is kept between two of them. Never rejects. */
+/** Answers requests from the catalog, without state between requests. Never rejects. */
 export type McpProtocol = (request: McpRequest) => Promise<McpReply>;
 
 export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpProtocol {
@@ -114,14 +114,14 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
     await Promise.race([final, queue.begun]);
     if (!queue.hasBegun) return { method, facts, ...(await final) };
     void final.then(({ message }) => queue.end(message));
-    // The status is sent with the first message, so a later error travels as the last one.
+    // The first message sends the status, so a later error becomes the last message.
     return { status: 200, method, facts, messages: queue.messages() };
   };
 }
 
 type Facts = { -readonly [Name in keyof ReplyFacts]: ReplyFacts[Name] };
 
-/** Only a client that sent a token is notified, and only of progress that rises. */
+/** Notifies only a client that sent a progress token, and only of rising values. */
 function progressOf({ progressToken }: RequestMeta, queue: MessageQueue): McpContext['notifyProgress'] {
   let reached = -Infinity;
   return (progress, total) => {

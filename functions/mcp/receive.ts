@@ -14,11 +14,11 @@ import { ServiceError } from '../kernel/errors.ts';
 
 export interface ReceiveOptions {
   readonly headerLimits?: HeaderLimits;
-  /** Header fields that may occur once beside the known ones, in lower case. */
+  /** More header fields that may occur only once, in lower case. */
   readonly singleHeaders?: readonly string[];
   /** Origins whose pages may call the endpoint. A program sends no `Origin`. */
   readonly allowedOrigins?: readonly string[];
-  /** Refuses callers that address this machine by a foreign host name; pages of this machine may call then. */
+  /** Refuses a `Host` that is no name of this machine, and allows pages of this machine. */
   readonly loopbackHostsOnly?: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface ReceiveOptions {
 export function receiveHeaders(request: RawRequest, options: ReceiveOptions): Headers {
   refuseFaultyFraming(request);
   checkHeaderLimits(request.rawHeaders, options.headerLimits ?? headerLimits);
-  // The protocol refuses a mirrored field that occurs twice, with the id of its request.
+  // The protocol refuses a repeated mirrored field later, so that the refusal has the id of the request.
   return readHeaders(withoutMirrorFields(request.rawHeaders), options.headerLimits, options.singleHeaders);
 }
 
-/** What the headers of a message decide beyond that, in the order of the revision. */
+/** Further checks of the headers of a message, in the order of the revision. */
 export function judgeHeaders(headers: Headers, options: ReceiveOptions): void {
   refuseForeignPages(headers, options);
   requireJson(headers);
@@ -40,7 +40,7 @@ function withoutMirrorFields(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, at) => !(rawHeaders[at - (at % 2)] ?? '').toLowerCase().startsWith('mcp-'));
 }
 
-/** A page of another site must not reach the endpoint, not even by a name of its own that leads to this machine. */
+/** Refuses pages of other sites, also if the site's own host name resolves to this machine (DNS rebinding). */
 function refuseForeignPages(
   headers: Headers,
   { allowedOrigins = [], loopbackHostsOnly = false }: ReceiveOptions,

@@ -10,7 +10,7 @@ import { PROBLEM } from './names.ts';
 import { ownPointer } from './own-pointer.ts';
 import { ownWords } from './own-words.ts';
 
-/** The code and the severity with which the log of REST calls shows the same refusal. The status of the MCP answer does not matter. */
+/** The code and severity that the log shows for the same refusal over REST, independent of the status of the MCP answer. */
 export function refusalFor(error: unknown): Refusal {
   if (error instanceof McpError) {
     const severity = error.code === ErrorCode.internal ? 'ERROR' : 'WARNING';
@@ -21,7 +21,7 @@ export function refusalFor(error: unknown): Refusal {
   return { code, severity: problems[code].status >= 500 ? 'ERROR' : 'WARNING' };
 }
 
-/** By which the log and the answer name a call. */
+/** The names of a call in the log and in the answer. */
 type CallNames = Pick<McpContext, 'correlationId' | 'trace'>;
 
 /** The arguments of a call, and the schema of its tool. */
@@ -31,8 +31,8 @@ export interface GivenArguments {
 }
 
 /**
- * A refusal of the service as the text of a tool error, without the texts of the arguments. An unexpected error is logged, and
- * says only that there was one.
+ * The text of a tool error for a refusal, without texts of the arguments. An unexpected error is logged, and its text gives no
+ * detail.
  */
 export function toolError(
   error: unknown,
@@ -50,13 +50,13 @@ export function toolError(
   };
 }
 
-/** Any thrown value as a JSON-RPC error. */
+/** Converts any thrown value to a JSON-RPC error. */
 export function mcpErrorOf(error: unknown, parts: McpParts, names: CallNames): McpError {
   if (error instanceof McpError) return error;
   const refusal = refusalOf(error, parts, names);
   const { status, title, retryable } = problems[refusal.code];
   const data = { [PROBLEM]: problemMembers(refusal, names) };
-  // The revision has no code for a server that is busy: HTTP says it, as over REST.
+  // The revision has no code for a busy server, so the HTTP status shows it, as over REST.
   if (retryable && (status === 429 || status === 503))
     return new McpError(ErrorCode.internal, `${title}: ${refusal.message}`, data, {
       status,

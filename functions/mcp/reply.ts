@@ -11,7 +11,7 @@ export function writeReply(reply: McpReply): RawResponse {
     const headers = [
       ['Content-Type', 'text/event-stream'],
       ['Cache-Control', 'no-cache'],
-      // A proxy that collects the stream would make its notifications worthless.
+      // A proxy that buffers the stream would delay its notifications.
       ['X-Accel-Buffering', 'no'],
     ] as const;
     return { status, headers, body: new ByteStream(null, () => eventsOf(messages)), close: false };
@@ -31,12 +31,12 @@ function bodyOf(message: JsonMembers): string | Uint8Array {
   if (list === undefined) return JSON.stringify(message);
   const [name, items] = list as [string, WrittenItems];
   const rest = JSON.stringify({ ...head, result: { ...result, [name]: undefined } });
-  // The list becomes the last member of the result.
+  // Insert the list as the last member of the result.
   const before = Buffer.from(`${rest.slice(0, -'}}'.length)},${JSON.stringify(name)}:`);
   return Buffer.concat([before, ...items.bytes(), Buffer.from('}}')]);
 }
 
-/** One event a message. JSON has no line ends, so each is one line of data. */
+/** One event for each message. The JSON has no line feeds, so each event is one line of data. */
 async function* eventsOf(messages: AsyncIterable<JsonMembers>): AsyncGenerator<Uint8Array> {
   for await (const message of messages)
     yield Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`);

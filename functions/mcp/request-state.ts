@@ -9,9 +9,9 @@ import type { McpCall } from './envelope.ts';
 import { invalidParams } from './errors.ts';
 import type { McpExchange, McpParts } from './exchange.ts';
 
-/** Rounds in which a call asks the client before it answers. The server keeps nothing between them. */
+/** Rounds in which a call asks the client for input before its result. The server keeps no state between them. */
 
-/** What the client sends with a repeated call. */
+/** The answers and the state that the client sends with a repeated call. */
 export interface Round {
   readonly inputResponses: Readonly<Record<string, JsonObject>>;
   readonly requestState: Json;
@@ -19,7 +19,7 @@ export interface Round {
 
 const rounds = new Set(['tools/call', 'resources/read', 'prompts/get']);
 
-/** Throws for answers of a wrong type, and for a state that is not ours, of another call or caller, or too old. */
+/** Throws for answers of a wrong type, and for a state that is unsigned, expired, or made for another call or caller. */
 export async function readRound(parts: McpParts, call: McpCall, caller: Caller): Promise<Round> {
   if (!rounds.has(call.method)) return { inputResponses: {}, requestState: null };
   const { inputResponses, requestState } = call.params;
@@ -35,7 +35,7 @@ export function readInputResponses(value: unknown): Readonly<Record<string, Json
   return value as Readonly<Record<string, JsonObject>>;
 }
 
-/** Whether the call repeats an earlier one; its answer must not be kept by a cache. */
+/** Whether the call repeats an earlier one. A cache must not store its answer. */
 export function isRepeated({ params }: McpCall): boolean {
   return params['inputResponses'] !== undefined || params['requestState'] !== undefined;
 }
@@ -53,13 +53,13 @@ async function readState(parts: McpParts, call: McpCall, caller: Caller, sent: u
   return state;
 }
 
-/** A state holds for the caller and the call that it was made for. */
+/** A state is valid only for the caller and the call that it was made for. */
 function bindingOf({ method, params }: McpCall, { kind, principal }: Caller): object {
   const { name = null, uri = null, arguments: given = {} } = params;
   return { mcp: 'requestState', method, name, uri, arguments: given, kind, principal };
 }
 
-/** The question as a result. Throws where the client cannot answer it. */
+/** The input requests as a result. Throws if the client lacks a capability to answer them. */
 export async function inputRequiredResult(
   { parts, call, context }: McpExchange,
   { inputRequests, requestState }: InputRequired,

@@ -31,7 +31,7 @@ export const readResource: AnswerMethod = async (exchange) => {
   const { uri } = exchange.call.params;
   if (typeof uri !== 'string') throw invalidParams('Invalid params: the uri is not a string');
   const answer = await answerOf(exchange, uri);
-  // A resource that the caller may not read is unknown.
+  // The caller gets the same error for a resource that it may not read.
   if (answer === null) throw invalidParams('Resource not found', { uri });
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
   return { resultType: 'complete', contents: answer.contents, ...cacheMembers(exchange, answer) };
@@ -52,7 +52,7 @@ async function answerOf({ parts, context }: McpExchange, uri: string): Promise<R
   return null;
 }
 
-/** An answer that rests on answers of the client holds for this call alone. */
+/** A content that depends on answers of the client is valid for this call only. */
 function cacheMembers(
   { call }: McpExchange,
   answer: ResourceAnswer & { resultType: 'complete' },

@@ -2,7 +2,7 @@ import type { JsonMembers } from '../kernel/json-kinds.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { McpTask, ToolResult } from './catalog.ts';
 
-/** The members of results, written one by one, so that a handler adds none of its own. */
+/** The members of results. The endpoint copies them one by one, so that a handler cannot add others. */
 
 export function toolResult({ content, structuredContent, isError, _meta }: ToolResult): JsonMembers {
   return {
@@ -14,7 +14,7 @@ export function toolResult({ content, structuredContent, isError, _meta }: ToolR
   };
 }
 
-/** What every answer about a task holds. */
+/** The members of every answer about a task. */
 export function taskHead(task: McpTask): JsonMembers {
   const { statusMessage, pollIntervalMs, _meta } = task;
   return {
@@ -29,7 +29,7 @@ export function taskHead(task: McpTask): JsonMembers {
   };
 }
 
-/** The head with what belongs to the status. */
+/** The head with the members of the task's status. */
 export function wholeTask(task: McpTask): JsonMembers {
   const head = { resultType: 'complete', ...taskHead(task) };
   if (task.status === 'input_required') return { ...head, inputRequests: task.inputRequests };

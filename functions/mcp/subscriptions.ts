@@ -5,8 +5,8 @@ import { invalidParams } from './errors.ts';
 import type { AnswerMethod } from './exchange.ts';
 
 /**
- * A stream that ends at once: the server keeps no subscription, so it honours none of the kinds that the client asks for,
- * says so first, and closes.
+ * A stream that ends at once. The server keeps no subscriptions: it first confirms that it accepts none of the requested kinds, then
+ * closes the stream.
  */
 export const listen: AnswerMethod = async ({ call, context, notify }) => {
   const { notifications } = call.params;

@@ -26,7 +26,7 @@ export const cancelTask: AnswerMethod = async (exchange) => {
   return { resultType: 'complete' };
 };
 
-/** The capability goes first: a client without it learns nothing about an id. */
+/** Checks the capability first, so that a client without it learns nothing about an id. */
 function taskCall({ parts, call, context }: McpExchange): { tasks: McpTasks; taskId: string } {
   const { tasks } = parts.catalog;
   if (!tasks) throw new McpError(ErrorCode.unknownMethod, 'Method not found');
@@ -36,7 +36,7 @@ function taskCall({ parts, call, context }: McpExchange): { tasks: McpTasks; tas
   return { tasks, taskId };
 }
 
-/** The same for a task that does not exist and for one of another caller. */
+/** The same error for a missing task and for a task of another caller. */
 function unknownTask(): McpError {
   return invalidParams('Invalid params: unknown task');
 }

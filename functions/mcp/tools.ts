@@ -14,7 +14,7 @@ async function toolsOf({ parts, context }: McpExchange): Promise<readonly McpToo
   return (await parts.catalog.tools?.(context.caller)) ?? [];
 }
 
-/** The list does not depend on the client's capabilities: a cache keys it without them. */
+/** The list does not depend on the client's capabilities, because caches do not include them in their keys. */
 export const listTools: AnswerMethod = async (exchange) => {
   const definitions = (await toolsOf(exchange)).map(({ definition }) => definition);
   return listResult(exchange, 'tools', definitions, ({ name }) => name);
@@ -27,7 +27,7 @@ export const callTool: AnswerMethod = async (exchange) => {
   if (!isJsonObject(given)) throw invalidParams('Invalid params: the arguments are not an object');
   const toolArguments = given as JsonObject;
   const tool = (await toolsOf(exchange)).find(({ definition }) => definition.name === name);
-  // A tool that the caller may not use is unknown.
+  // The caller gets the same error for a tool that it may not use.
   if (!tool) throw invalidParams('Invalid params: unknown tool');
   checkParameterHeaders(parameterHeadersOf(tool.definition.inputSchema).headers, toolArguments, fields);
   if (tool.operation !== undefined) context.matched(tool.operation);

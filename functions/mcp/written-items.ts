@@ -1,9 +1,9 @@
-/** Definitions do not change, so each is written once for all lists. */
+/** JSON texts of definitions. A definition is immutable, so its text is made once for all lists. */
 const written = new WeakMap<object, Uint8Array>();
 
 const [opening, comma, closing] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
 
-/** The items of a list, whose JSON texts are copied into the answer and not made anew. */
+/** The items of a list. The answer copies their stored JSON texts. */
 export class WrittenItems {
   readonly #items: readonly object[];
 
@@ -17,7 +17,7 @@ export class WrittenItems {
     return [opening, ...pieces, closing];
   }
 
-  /** For writers that know nothing of this. */
+  /** For callers of `JSON.stringify`. */
   toJSON(): readonly object[] {
     return this.#items;
   }

@@ -8,13 +8,13 @@ import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 
-/** Arguments of a tool as the input of its operation: parameters and members of the body stand side by side. */
+/** Converts arguments of a tool to the input of its operation. Parameters and body members are arguments of one level. */
 
-/** Where the part of a long answer begins. */
+/** The argument for the offset at which the part of a long answer begins. */
 export const OFFSET_ARGUMENT = 'answerOffset';
 const KEY_ARGUMENT = 'idempotencyKey';
 
-/** The character at which the caller wants to read on; `null` where the argument is absent. */
+/** The character at which the caller continues to read; `null` if the argument is absent. */
 export function offsetOf(given: JsonObject): number | null {
   const offset = Object.hasOwn(given, OFFSET_ARGUMENT) ? given[OFFSET_ARGUMENT] : undefined;
   if (offset === undefined || offset === null) return null;
@@ -23,8 +23,8 @@ export function offsetOf(given: JsonObject): number | null {
 }
 
 /**
- * `names` are the arguments that the tool has. Throws for others, for parameters of a wrong type, and for numbers that a double
- * changes.
+ * `names` are the arguments of the tool. Throws for other arguments, for parameters of a wrong type, and for numbers that a double
+ * would change.
  */
 export function inputOf(
   entry: OperationEntry,
@@ -58,7 +58,7 @@ function floatsOf({ floats = [] }: OperationEntry, route: OperationRoute | undef
   return [...floats, ...ofQuery.map(({ name }) => `/${name}`)];
 }
 
-/** The members of the body in the spelling that the operation keeps. */
+/** The JSON text of the body, for an operation that keeps the spelling of its members. */
 function spelled(text: string, body: Readonly<Record<string, unknown>>): JsonText {
   return new JsonText(objectOf(membersOf(text).filter(({ name }) => Object.hasOwn(body, name))));
 }
@@ -67,7 +67,7 @@ function isOf(route: OperationRoute | undefined, place: 'path' | 'query', name: 
   return route?.[place].some((parameter) => parameter.name === name) === true;
 }
 
-/** Where the body has no member for the key, the argument stands for the header. */
+/** Whether the argument replaces the header `Idempotency-Key`, because the body has no member for the key. */
 function isKeyOfHeader({ idempotency: { location } }: OperationEntry): boolean {
   return location?.in === 'header' && location.pointer === undefined;
 }
@@ -82,7 +82,7 @@ function plainOf(name: string, value: unknown): ParameterValue {
   throw invalidMember(`/${name}`, 'must be a string, a number, true or false');
 }
 
-/** The name is the caller's text, so the refusal does not repeat it. */
+/** The refusal does not repeat the name, because it is the caller's text. */
 function unknownArgument(): Error {
   return invalidMember('', 'hold a member that the tool does not have');
 }

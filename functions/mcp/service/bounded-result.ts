@@ -6,13 +6,12 @@ import type { ToolResult } from '../catalog.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
 import { type SteadyText, steadyText } from './own-values.ts';
 
-/** Says that the texts of a result are data of the tenant, and nothing that the service tells a model. */
+/** Marks the texts of a result as data of the tenant, not as instructions of the service to a model. */
 export const DATA: JsonObject = { 'svc.runtime/content': 'data' };
 
 /**
- * The JSON text of an answer as a result: whole where it fits, else the part from `offset` on. The parts of an answer have
- * one hash, so that a caller sees whether the answer changed between two of them. Each part is cut from an answer of its own, so
- * those with one hash differ in nothing but whole values of their calls, such as the moment.
+ * An answer as a result: whole if it fits, else the part from `offset`. Each part comes from a call of its own. All parts carry the
+ * hash of the answer without the values that differ in each call, such as the time, so a changed hash shows a changed answer.
  */
 export function boundedResult(
   operationId: string,
@@ -26,12 +25,12 @@ export function boundedResult(
   return resultOf(part, JSON.stringify(part));
 }
 
-/** The characters of a text as a message holds it: with a backslash before each quote. Longer than the bound: at least its length. */
+/** The length of a text with JSON escapes, as a message holds it. For a text beyond the bound, its length without them. */
 export function sentLength(text: string, lengthMax: number): number {
   return text.length > lengthMax ? text.length : JSON.stringify(text).length;
 }
 
-/** A whole answer as a result: as values and as text. */
+/** A whole answer as a result, with its values and its text. */
 export function resultOf(structuredContent: Json, text: string): ToolResult {
   return {
     resultType: 'complete',
@@ -47,7 +46,7 @@ function partOf(whole: SteadyText, offset: number, lengthMax: number): JsonObjec
     throw invalidMember(`/${OFFSET_ARGUMENT}`, `is behind the end of the answer, at ${text.length}`);
   const begin = placeOfCut(whole, offset).before;
   const hash = hashOf(whole);
-  // A text with many quotes grows when it is written into a message, so as much of it is taken as fits there.
+  // JSON escapes lengthen the text in a message, so shorten the part until it fits.
   for (let count = lengthMax; ; ) {
     const part = { part: { ...cutOf(whole, begin, count), length: text.length, hash } };
     const length = JSON.stringify(JSON.stringify(part)).length;
@@ -56,7 +55,7 @@ function partOf(whole: SteadyText, offset: number, lengthMax: number): JsonObjec
   }
 }
 
-/** About `count` characters from `begin` on, without a cut through one. */
+/** About `count` characters from `begin`. Never splits a character. */
 function cutOf(whole: SteadyText, begin: number, count: number) {
   const { text } = whole;
   const { before, behind } = placeOfCut(whole, Math.min(text.length, begin + count));
@@ -64,7 +63,7 @@ function cutOf(whole: SteadyText, begin: number, count: number) {
   return { text: text.slice(begin, end), offset: begin, nextOffset: end < text.length ? end : null };
 }
 
-/** The places nearest to `at` where a cut splits neither a character nor a value of the call, which another call has changed. */
+/** The places next to `at` where a cut splits neither a character nor a value that differs in each call. */
 function placeOfCut(
   { text, own }: SteadyText,
   at: number,
@@ -74,7 +73,7 @@ function placeOfCut(
   return at > 0 && isSecondHalf(text, at) ? { before: at - 1, behind: at + 1 } : { before: at, behind: at };
 }
 
-/** Of the answer without the values of the call. */
+/** Hash of the answer without the values that differ in each call. */
 function hashOf({ text, own }: SteadyText): string {
   const hash = createHash('sha256');
   let at = 0;

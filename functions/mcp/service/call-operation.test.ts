@@ -18,11 +18,11 @@ const TURNS = 64;
 
 const LARGE = new JsonText(JSON.stringify('x'.repeat(2 * 1024 * 1024)));
 
-test('large answers become results one by one, with turns of the event loop for others between', async () => {
+test('large answers become results one by one, with turns of the event loop for other calls between them', async () => {
   const callbacks: (() => void)[] = [];
   const nextTurn = async () => {
     for (const callback of callbacks.splice(0)) callback();
-    // All that goes on without another turn.
+    // Let every call proceed that needs no further turn.
     await new Promise((resolve) => setImmediate(resolve));
   };
   const shared = {
@@ -58,7 +58,7 @@ test('large answers become results one by one, with turns of the event loop for 
   await Promise.all(all);
 });
 
-test('a call of bulk work waits in the line of bulk work, and all others go on at once', async () => {
+test('a bulk call waits in the queue of bulk work, and other calls proceed at once', async () => {
   const world = new ManualWorld();
   const entered: string[] = [];
   class Line extends RequestLine {

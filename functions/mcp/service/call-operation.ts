@@ -12,16 +12,16 @@ import type { Clock } from '../../kernel/world.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
 import type { McpContext } from '../catalog.ts';
 
-/** The operations behind the endpoint, called in process as the caller and by the rules of REST. */
+/** The operations behind the endpoint. It calls them in process, for the caller and by the rules of REST. */
 export interface ServiceOperations {
-  /** Those that this process serves. */
+  /** The operations that this process serves. */
   readonly operations: Readonly<Record<string, OperationEntry>>;
   readonly call: CallOperation;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
 }
 
-/** Whether the policies let the caller call the operation at all; the operation itself decides about its targets. */
+/** Whether the policies allow the caller to call the operation. The operation decides about its targets. */
 export async function mayCall(
   { authorizer, clock }: ServiceOperations,
   entry: OperationEntry,
@@ -40,13 +40,13 @@ export async function mayCall(
 
 export interface CallAnswer {
   readonly answer: Answer;
-  /** The caller as the operation knows it. */
+  /** The caller that the operation's authentication proved. */
   readonly known: Caller;
-  /** The answer as JSON. A result is made of it without waiting for anything. */
+  /** The answer as JSON. The endpoint makes the result from it in the same turn. */
   readonly text: string;
 }
 
-/** Calls the operation with the identity that the credential of this very request proves. */
+/** Calls the operation with the identity that the credential of this request proves. */
 export async function callAs(
   { call }: ServiceOperations,
   entry: OperationEntry,
@@ -72,27 +72,27 @@ export async function callAs(
   });
   const turn = books?.turnOf(entry.id) ?? null;
   if (turn !== null) await turn;
-  // At once, so that no other call has the same turn.
+  // Write the text in this turn: the call has the turn for a large answer to itself.
   return { answer, known, text: heldTextOf(answer, entry, books) };
 }
 
-/** The text is written for a result, which holds it about twice: as it is, and as values. */
+/** Writes the text and counts it again, because a result holds it about twice: as text and as values. */
 function heldTextOf(answer: Answer, { id, mutation }: OperationEntry, books?: RequestBooks): string {
   const fixed = fixedTextOf(answer);
   const text = fixed ?? textOf(answer);
-  // Only a read is refused for it: what a write did is done.
+  // Refuse only a read for its size: a write is done already.
   if (fixed === null && mutation === 'read') books?.take(text.length);
   books?.spent(id, 2 * text.length);
   return text;
 }
 
-/** The text of a document that never changes; `null` for every other answer. */
+/** The text of an immutable document; `null` for every other answer. */
 function fixedTextOf({ body }: Answer): string | null {
   const fixed = fixedBytesOf(body, (document) => JSON.stringify(document));
   return fixed === null ? null : Buffer.from(fixed.content).toString();
 }
 
-/** The JSON text of an answer, in the spelling that REST sends. */
+/** The JSON text of an answer, spelled as over REST. */
 function textOf({ body }: Answer): string {
   if (body instanceof JsonText) return body.text;
   if (isByteIterable(body)) throw new Error('an operation with an answer of bytes is no tool');

@@ -6,8 +6,8 @@ import type { ToolResult } from '../catalog.ts';
 const NEXT = '>; rel="next"';
 
 /**
- * The arguments of the next page beside those of this one. REST names it in the field `Link`, which no client of a tool sees;
- * `null` where the answer has no such field.
+ * The arguments of the next page. REST names the page in the field `Link`, which clients of a tool do not see. `null` if the answer
+ * has no such field.
  */
 export function nextPageOf(
   { routes }: OperationEntry,
@@ -27,7 +27,7 @@ export function nextPageOf(
   );
 }
 
-/** The query of the address that comes right before `rel="next"`. */
+/** The query of the address with `rel="next"`. */
 function nextQuery(link: string): string | null {
   const end = link.indexOf(NEXT);
   const address = link.slice(link.lastIndexOf('<', end) + 1, end);
@@ -40,7 +40,7 @@ function valueOf(spec: ParameterSpec | undefined, text: string): Json {
   return spec?.type === 'integer' || spec?.type === 'number' ? Number(text) : text;
 }
 
-/** The result with the next page for models, as a text of its own, and for programs. */
+/** Adds the next page to the result: as a separate text for models, and as a member for programs. */
 export function withNextPage(result: ToolResult, nextPage: JsonObject | null): ToolResult {
   if (nextPage === null) return result;
   const { _meta: meta } = result;

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import type { ToolDefinition } from '../catalog.ts';
 
 /**
- * The members that may be null in the result of a task, by the output schemas of all tools that answer tasks: a name counts
- * where no model gives it a type without null.
+ * The members that may be null in the result of a task. A name counts if the output schemas of all tools with tasks allow null for
+ * it.
  */
 export function nullableMembers(definitions: readonly ToolDefinition[]): ReadonlySet<string> {
   const allowed = new Set<string>();
@@ -14,7 +14,7 @@ export function nullableMembers(definitions: readonly ToolDefinition[]): Readonl
   return new Set([...allowed].filter((name) => !others.has(name)));
 }
 
-/** The members of the model that the schema names beside the one of a part. */
+/** The members of the whole answer. The schema names its model first, before the model of a part. */
 function membersOf({ anyOf, $defs }: JsonMembers): JsonMembers {
   const [first] = Array.isArray(anyOf) ? (anyOf as readonly JsonMembers[]) : [];
   const name = String(first?.['$ref']).slice('#/$defs/'.length);
@@ -27,7 +27,7 @@ const constraints = ['type', 'anyOf', 'allOf', 'oneOf', '$ref', 'enum', 'const',
 function allowsNull(schema: unknown): boolean {
   if (!isJsonObject(schema)) return schema === true;
   const { type, anyOf } = schema;
-  // Such as the result of a handler, which may be any value.
+  // A schema without constraints allows any value, such as the result of a handler.
   if (!constraints.some((keyword) => Object.hasOwn(schema, keyword))) return true;
   if (Array.isArray(anyOf)) return anyOf.some(allowsNull);
   return type === 'null' || (Array.isArray(type) && type.includes('null'));

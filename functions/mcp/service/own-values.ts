@@ -2,8 +2,8 @@ import type { OperationId } from '../../../contracts/generated/operations.ts';
 import { membersOf } from '../../kernel/json-slices.ts';
 
 /**
- * The values that each call has of its own, although its answer is the same: by operation, the members that lead to them. The
- * parts of an answer come from several calls, so their text must not depend on these.
+ * By operation, the paths of values that differ in each call although the answer is the same. The parts of an answer come from
+ * several calls, so their text must not depend on these values.
  */
 const ownValues: Partial<Record<OperationId, readonly string[]>> = {
   inspectCollection: ['generatedAt'],
@@ -18,16 +18,16 @@ function ofTrace(place: string): readonly string[] {
   return ['id', 'durationMs', 'rerankTraceId'].map((name) => `${place}.${name}`);
 }
 
-/** Wider than each of them; one that is longer all the same gives the parts another hash. */
+/** Wider than any of these values. A longer value would give the parts different hashes. */
 const WIDTH = 48;
 
 export interface SteadyText {
   readonly text: string;
-  /** Where the values of the call stand: no cut goes through one. */
+  /** The places of these values. A part never begins or ends inside one. */
   readonly own: readonly { readonly begin: number; readonly end: number }[];
 }
 
-/** The answer with spaces behind the values of the call, so that all else stands at the same place in the answer of each call. */
+/** Pads the values that differ in each call with spaces, so that all other text has the same offset in each answer. */
 export function steadyText(operationId: string, text: string): SteadyText {
   const paths = (ownValues as Readonly<Record<string, readonly string[]>>)[operationId] ?? [];
   if (paths.length === 0) return { text, own: [] };

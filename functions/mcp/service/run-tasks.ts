@@ -11,8 +11,8 @@ import type { TaskIds, TaskPlace } from './task-ids.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
 
 /**
- * Tasks over runs and jobs. An answer of 202 names in `Location` the path of the run or job; the operations of that path
- * read and cancel it. So each request about a task is authorized like the request over REST that it stands for.
+ * Tasks over runs and jobs. A 202 answer names the path of the run or job in `Location`, and the operations of that path read and
+ * cancel it. So the service authorizes each request about a task like the same request over REST.
  */
 export class RunTasks implements McpTasks {
   readonly #operations: ServiceOperations;
@@ -34,8 +34,8 @@ export class RunTasks implements McpTasks {
     const { entry, params } = this.#router.match('GET', location);
     const [id = '', ...others] = Object.values(params);
     if (others.length > 0) throw new Error(`the place of ${entry.id} has several parameters`);
-    // Other settings may prove the caller to the operation that reads the task, and that one judges the id. What is started is
-    // started, also for a caller that is nobody there.
+    // The operation that reads the task checks the id, and its authentication may give the caller another principal. If that refuses
+    // the caller, use the known one: the run has started, so the call must answer.
     const reader = (await callerTo(caller, entry)) ?? known;
     const taskId = await this.#ids.issue({ operationId: entry.id, id }, reader);
     return this.#taskOf(taskId, location, text);
@@ -48,7 +48,7 @@ export class RunTasks implements McpTasks {
     return text === null ? null : this.#taskOf(taskId, this.#pathOf(place, 'GET').path, text);
   }
 
-  /** A run waits for events, and for no answer of the client: all keys are unknown. */
+  /** A run never waits for an answer of the client, so all keys are unknown. */
   async update(
     taskId: string,
     _inputResponses: unknown,
@@ -67,7 +67,7 @@ export class RunTasks implements McpTasks {
     try {
       await callAs(this.#operations, entry, input, context);
     } catch (error) {
-      // Who may read the task and not cancel it learns so.
+      // A caller that may read the task but not cancel it gets a precise refusal.
       if (isRefusal(error)) throw invalidParams('Invalid params: the caller may not cancel this task');
       throw error;
     }
@@ -87,7 +87,7 @@ export class RunTasks implements McpTasks {
     return Object.hasOwn(operations, operationId) ? operations[operationId] : undefined;
   }
 
-  /** `null` for a run that is gone, or that the caller may no longer read. */
+  /** `null` if the run was removed, or if the caller may no longer read it. */
   async #read(place: TaskPlace, context: McpContext): Promise<string | null> {
     const { entry, input } = this.#pathOf(place, 'GET');
     try {
@@ -98,7 +98,7 @@ export class RunTasks implements McpTasks {
     }
   }
 
-  /** The operation with this method at the path of the one that reads. */
+  /** The operation with this method at the path of the reading operation. */
   #pathOf(place: TaskPlace, method: 'GET' | 'DELETE') {
     const [route] = this.#entryOf(place)?.routes ?? [];
     const path = (route?.segments ?? []).map((segment) =>
@@ -116,7 +116,7 @@ export class RunTasks implements McpTasks {
   }
 }
 
-/** `null` for a text that is no object, or that cannot be read. */
+/** `null` for a text that is no JSON object. */
 function viewOf(text: string): JsonMembers | null {
   try {
     const view = parseJson(text);

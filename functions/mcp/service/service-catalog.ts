@@ -23,7 +23,7 @@ import { nullableMembers } from './nullable-members.ts';
 import { RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 
-/** One operation of the contract as the endpoint offers it; `contracts/generated/mcp/definitions.json` has all. */
+/** The definition of one operation, from `contracts/generated/mcp/definitions.json`. */
 export type McpDefinition = { readonly operationId: string; readonly group: string } & (
   | { readonly exposure: 'tool' | 'task'; readonly definition: ToolDefinition }
   | { readonly exposure: 'resource'; readonly definition: McpResource['definition'] }
@@ -31,20 +31,20 @@ export type McpDefinition = { readonly operationId: string; readonly group: stri
 
 export interface ServiceCatalogParts extends ServiceOperations {
   readonly definitions: { readonly contentVersion: string; readonly definitions: readonly McpDefinition[] };
-  /** Whether the settings let the endpoint offer the operation. */
+  /** Whether the settings enable the operation for the endpoint. */
   readonly isEnabled: (operationId: string) => boolean;
-  /** Signs the ids of tasks, with the key that all instances share. */
+  /** Signs the ids of tasks with the key that all instances share. */
   readonly tokens: PageTokens;
   readonly serverInfo: McpCatalog['serverInfo'];
   /** The most characters of an answer in one result. */
   readonly lengthMax: number;
-  /** How long the service keeps a run at least after its end, in milliseconds. */
+  /** Minimum time from the end of a run to its removal, in milliseconds. */
   readonly retainedMsMin: number;
 }
 
 const DOCUMENT_TTL_MS = 60_000;
 
-/** What the endpoint offers of the service: operations that process and settings serve, to callers whose policies allow them. */
+/** Offers operations that the process serves and the settings enable, to callers whose policies allow them. */
 export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   const offered = parts.definitions.definitions.flatMap((given) => {
     const entry = parts.operations[given.operationId];
@@ -78,7 +78,7 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   };
 }
 
-/** Lists change with the contract and with what the settings enable. */
+/** Lists change with the contract and with the enabled operations. */
 function versionOf(contract: string, offered: readonly string[]): string {
   return `${contract}-${createHash('sha256').update(offered.join(' ')).digest('hex').slice(0, 8)}`;
 }
@@ -137,7 +137,7 @@ function resourceOf(
     async read(context): Promise<ResourceAnswer> {
       const { answer, text } = await callAs(parts, entry, {}, context);
       const isFixed = isFixedDocument(answer.body);
-      // A document that never changes is the same for all callers; it costs what its bytes cost to send.
+      // An immutable document is the same for all callers. Charge permits for its bytes.
       if (isFixed) context.capacity?.books.charge(Math.floor(text.length / PERMIT_BYTES));
       return {
         resultType: 'complete',

@@ -2,17 +2,17 @@ import type { Caller } from '../../identity/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 
-/** A run or a job as the operation that reads it names it. */
+/** The name of a run or a job: the operation that reads it, and its id. */
 export interface TaskPlace {
-  /** The operation that reads it. */
+  /** The operation that reads the run or job. */
   readonly operationId: string;
-  /** The value of its only path parameter. */
+  /** The value of the operation's only path parameter. */
   readonly id: string;
 }
 
 /**
- * Ids of tasks: the place with a MAC over it and the principal, by the key that all instances share. Run ids follow one
- * another and can be guessed; an id of a task cannot, holds for its principal alone, and needs no memory of the server.
+ * An id of a task is the place, and a MAC over place and principal with the key that all instances share. Run ids are ordered and
+ * can be guessed. A task id cannot be guessed, is valid for its principal only, and needs no state on the server.
  */
 export class TaskIds {
   readonly #tokens: PageTokens;
@@ -28,7 +28,7 @@ export class TaskIds {
     return issued;
   }
 
-  /** The place in an id, not proven yet; `null` for what has another form. */
+  /** The unverified place in an id; `null` for an id of another form. */
   placeOf(taskId: string): TaskPlace | null {
     const [text = ''] = taskId.split('.', 1);
     const [operationId = '', id = '', ...more] = Buffer.from(text, 'base64url').toString().split(' ');

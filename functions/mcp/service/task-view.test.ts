@@ -50,7 +50,7 @@ test.each<[string, view: object, terms: Partial<TaskTerms>, hours: number | null
   expect(taskFor(view, terms).ttlMs).toBe(hours === null ? null : hours * HOUR);
 });
 
-test('the largest members go first, and no more than needed', () => {
+test('the largest members are removed first, and no more than necessary', () => {
   const view = {
     status: 'succeeded',
     small: 'x'.repeat(50),
@@ -93,7 +93,7 @@ function never(): never {
   throw new Error('the task has not ended well');
 }
 
-test('the members that may be null are those of the contract', () => {
+test('the members that may be null are the nullable ones of the contract', () => {
   const ofTasks = contract.definitions.flatMap((each) => (each.exposure === 'task' ? [each.definition] : []));
   const names = nullableMembers(ofTasks as unknown as readonly ToolDefinition[]);
   for (const name of ['result', 'batchResult', 'evaluationResult']) expect(names).toContain(name);

@@ -4,16 +4,16 @@ import type { McpTask, ToolResult } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
 import { DATA, resultOf, sentLength } from './bounded-result.ts';
 
-/** How often a client should ask, in milliseconds. */
+/** Recommended time between two polls of a client, in milliseconds. */
 const POLL_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 200;
 
 /** The answer of the operation that reads a run or a job. */
 export interface JobAnswer {
-  /** `null` where the answer is no object. */
+  /** `null` if the answer is no object. */
   readonly view: JsonMembers | null;
   readonly text: string;
-  /** Where REST answers it. */
+  /** The path of the run or job over REST. */
   readonly path: string;
 }
 
@@ -21,22 +21,22 @@ export interface TaskTerms {
   readonly lengthMax: number;
   /** The members that may be null in a result. */
   readonly nullable: ReadonlySet<string>;
-  /** How long the service keeps a run at least after its end, in milliseconds; 0: it promises no time. */
+  /** Minimum time from the end of a run to its removal, in milliseconds; 0: no guaranteed time. */
   readonly retainedMsMin: number;
   readonly now: number;
 }
 
 type ReadableJob = JobAnswer & { readonly view: JsonMembers };
 
-/** A run or a job, as its operation answers it, as a task. */
+/** Converts the answer about a run or a job to a task. */
 export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): McpTask {
   const { view } = answer;
   if (view === null || typeof view['status'] !== 'string') return unreadable(taskId, terms.now);
   const createdAt = momentOf(view, 'createdAtUtc', 'createdAt') ?? 0;
   const changedAt = momentOf(view, 'updatedAtUtc', 'completedAtUtc', 'completedAt', 'startedAt');
-  // Jobs of providers write their statuses with a capital.
+  // The statuses of provider jobs begin with a capital letter.
   const status = view['status'].toLowerCase();
-  // A failed attempt that is tried again has no end yet.
+  // A failed attempt that will be retried has no end yet.
   const endedAt = momentOf(view, 'completedAtUtc', 'completedAt');
   const head = {
     taskId,
@@ -52,8 +52,8 @@ export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): Mcp
 }
 
 /**
- * How long the task is kept at least, counted from its creation. A run that is active is not removed, so for it the time after
- * its end begins now at the earliest. `null` where a number ends it and no time: refused starts, or no time that is promised.
+ * Minimum time from the creation of the task to its removal. An active run is not removed, so its time after the end begins now at
+ * the earliest. `null` if no time is guaranteed, as for rejected runs, whose number is limited and not their age.
  */
 function ttlOf(
   createdAt: number,
@@ -66,8 +66,8 @@ function ttlOf(
 }
 
 /**
- * The job as a result. A request about a task has no place for an offset, so a job that is too long comes without its largest
- * members that may be null, and says which those are and where the whole is. It stays too long where that does not suffice.
+ * The job as a result. Requests about tasks have no offset, so a job that is too long loses its largest nullable members; the result
+ * names them and the path of the whole job. If that does not suffice, the result stays too long.
  */
 function resultWithin({ view, text, path }: ReadableJob, { lengthMax, nullable }: TaskTerms): ToolResult {
   if (sentLength(text, lengthMax) <= lengthMax) return resultOf(view as JsonObject, text);
@@ -95,13 +95,13 @@ function resultWithin({ view, text, path }: ReadableJob, { lengthMax, nullable }
   };
 }
 
-/** No later look would find it readable, so the client must not go on asking. */
+/** A failed task: the job will not become readable, so the client should stop polling. */
 function unreadable(taskId: string, now: number): McpTask {
   const error = { code: ErrorCode.internal, message: 'Internal error: the job cannot be read' };
   return { taskId, createdAt: now, lastUpdatedAt: now, ttlMs: null, status: 'failed', error };
 }
 
-/** The step that the handler names, marked as its text, as one line that hides nothing from a reader; else how far it is. */
+/** The handler's current step as one line without hidden characters, marked as data; without a step, the progress in percent. */
 function messageOf({ currentStep, progress }: JsonMembers): Pick<McpTask, 'statusMessage' | '_meta'> {
   const step = typeof currentStep === 'string' ? plainLineOf(currentStep) : '';
   if (step !== '') return { statusMessage: step, _meta: DATA };
@@ -119,7 +119,7 @@ function plainLineOf(text: string): string {
     .toWellFormed();
 }
 
-/** The first of the members that holds a moment, in milliseconds of the Unix epoch. */
+/** The time in the first of the members that holds one, in milliseconds of the Unix epoch. */
 function momentOf(view: JsonMembers, ...names: readonly string[]): number | null {
   for (const name of names) {
     const moment = typeof view[name] === 'string' ? Date.parse(view[name]) : Number.NaN;
