@@ -7,7 +7,7 @@ export function boundedText(value: unknown, bytesMax: number, pointer: string): 
   return finished(boundedInSteps(value, bytesMax, pointer));
 }
 
-/** The same, in steps: a value may be large. */
+/** Does the same in steps, because a value may be large. */
 export function* boundedInSteps(value: unknown, bytesMax: number, pointer: string): Generator<void, string> {
   const text = yield* canonicalInSteps(value);
   if (Buffer.byteLength(text) > bytesMax) {

@@ -6,14 +6,14 @@ import type { ByteOwner, RecordStore } from '../../store/port.ts';
 import type { DeliveredRetention } from './outbox/retention.ts';
 import type { OutboxWaits } from './outbox/wake.ts';
 
-/** What the canonical operations depend on. The store is opened by the first call that needs it, not before. */
+/** The dependencies of the canonical operations. The first call that needs the store opens it. */
 export interface CanonicalDependencies {
   readonly store: () => Promise<RecordStore>;
   readonly world: World;
   readonly pageTokens: PageTokens;
   readonly log: Log;
   readonly configuration: CanonicalConfiguration;
-  /** Absent: no lease call waits. */
+  /** Absent: lease calls do not wait. */
   readonly waits?: OutboxWaits;
   /** Absent: delivered events are kept for ever. */
   readonly retention?: DeliveredRetention;
@@ -21,7 +21,7 @@ export interface CanonicalDependencies {
 
 /** The settings that the preflight report shows. None of them is secret. */
 export interface CanonicalConfiguration {
-  /** Whether the environment is Development, where a store without policies is an offer and not a fault. */
+  /** Whether the environment is Development, where a store without policies is no fault. */
   readonly development: boolean;
   /** The provider's name in the settings. */
   readonly provider: string;
@@ -29,9 +29,9 @@ export interface CanonicalConfiguration {
   readonly identityPolicyCount: number;
   /** Whether a call needs a policy that grants it. */
   readonly tenantPoliciesEnforced: boolean;
-  /** The largest answer that the platform in front carries, in bytes; `null` where there is no bound. */
+  /** The largest answer that the platform in front carries, in bytes; `null` for no bound. */
   readonly messageBytesMax: number | null;
-  /** How much an owner may store. */
+  /** The quota of an owner. */
   readonly limitOf: (owner: ByteOwner) => QuotaLimit;
   readonly rateLimit: { readonly permitLimit: number; readonly windowSeconds: number };
 }

@@ -3,8 +3,8 @@ import { walkPages } from '../../store/pages.ts';
 import type { ListSelection, Moment, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
 
 /**
- * How much one call may read for a full page: how often, how many records at a time, and how many characters of content
- * it may gather. A page may then be short and still have a continuation.
+ * Limits of the reads for one page: rounds, records of a round, and characters of content. At a limit the page is short, and still
+ * has a continuation.
  */
 const ROUNDS_MAX = 50;
 const ROUND_RECORDS_MAX = 100;
@@ -12,13 +12,13 @@ const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface Gathered<T> {
   readonly items: readonly T[];
-  /** The position after which the next page starts, `null` after the last one. */
+  /** The position after which the next page starts; `null` on the last page. */
   readonly next: PagePosition | null;
 }
 
 /**
- * Reads a list at one moment until it has `limit` items. `show` answers `null` for a record that the list leaves out. Throws
- * `continuation_token_invalid` where `from` is a position in content that a restore replaced.
+ * Reads a list as of one moment until it has `limit` items. `show` returns `null` for a record that the list leaves out. Throws
+ * `continuation_token_invalid` if a restore has replaced the content of the position `from`.
  */
 export function gather<T>(
   store: RecordStore,
@@ -36,7 +36,7 @@ export function gather<T>(
   });
 }
 
-/** Each round reads only as many records as the page still lacks, so that the next page begins after the last one read. */
+/** Each round reads only the missing number of records, so that the next page begins after the last record read. */
 async function gatherAt<T>(
   moment: Moment,
   selection: Omit<ListSelection, 'after'>,
@@ -70,8 +70,8 @@ async function gatherAt<T>(
 }
 
 /**
- * One page of the store, shortened where its records pass the bound: read again with fewer, because only the end of a page
- * is a position to continue from. One record always fits.
+ * One page of the store. If its records exceed the bound, it is read again with fewer, because only the end of a page is a position
+ * to continue from. One record always fits.
  */
 async function readWithin(
   moment: Moment,

@@ -3,8 +3,8 @@ import type { RecordKey, Scope } from '../../store/port.ts';
 import { recordId } from '../../store/record-id.ts';
 
 /**
- * How a tenant's canonical data lies in the store: the same records under the same keys in every provider, so that a
- * snapshot made on one is a snapshot of any other.
+ * The layout of a tenant's canonical data in the store. Every provider has the same records under the same keys, so a snapshot of one
+ * can be restored on any other.
  */
 export const DOCUMENTS: OwnedCollection = { name: 'documents', pairedIndexes: true, ...TENANT_DATA };
 export const COMMITS: OwnedCollection = { name: 'commits', pairedIndexes: false, ...TENANT_DATA };
@@ -17,17 +17,17 @@ export const MIGRATIONS: OwnedCollection = {
   ...SERVICE_DATA,
 };
 
-/** What a provider must know of the collections when it opens. */
+/** The collections that a provider prepares when it opens. */
 export const collections: readonly OwnedCollection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS, MIGRATIONS];
 
-/** All that a copy of a tenant carries. */
+/** The collections of a copy of a tenant. */
 export const tenantCollections: readonly OwnedCollection[] = carriedBy('tenant', collections);
 
 export function tenantScope(tenantId: string): Scope {
   return { kind: 'tenants', name: tenantId };
 }
 
-/** The migration ledger is the deployment's, not a tenant's: no snapshot holds it and no restore touches it. */
+/** The migration ledger belongs to the deployment: no snapshot of a tenant holds it, and no restore changes it. */
 export const LEDGER_SCOPE: Scope = { kind: 'system', name: 'migrations' };
 
 export const LEDGER_COUNTERS: OwnedCollection = {
@@ -36,7 +36,7 @@ export const LEDGER_COUNTERS: OwnedCollection = {
   ...SERVICE_DATA,
 };
 
-/** How many migrations the ledger holds: counting them all would read them all. */
+/** The number of migrations, because a count would read the whole ledger. */
 export const LEDGER_COUNT: RecordKey = { collection: LEDGER_COUNTERS.name, id: recordId('migrations') };
 
 export function migrationKey(namespace: string, id: string): RecordKey {
@@ -47,12 +47,12 @@ export function documentKey(documentType: string, id: string): RecordKey {
   return { collection: DOCUMENTS.name, id: recordId(documentType, id) };
 }
 
-/** A commit is found again by its idempotency key: the record is the receipt, and holds the revisions it wrote. */
+/** The key of a receipt, made from the idempotency key. The receipt also holds the revisions of its commit. */
 export function commitKey(idempotencyKey: string): RecordKey {
   return { collection: COMMITS.name, id: recordId(idempotencyKey) };
 }
 
-/** A fence is a name and a value, such as `policy-number` and `P-1042`: together they are claimed once. */
+/** The key of a fence: a name and a value, such as `policy-number` and `P-1042`. Only one document can claim the pair. */
 export function fenceKey(name: string, value: string): RecordKey {
   return { collection: FENCES.name, id: recordId(name, value) };
 }

@@ -10,7 +10,7 @@ import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.
 import { readCommitRequest } from './commit-request.ts';
 import { replayResult } from './receipt.ts';
 
-/** A restore may remove a receipt between two reads; then the commit is decided again. */
+/** A restore may remove a receipt between two reads; the commit is then decided again. */
 const ATTEMPTS_MAX = 3;
 
 /**
@@ -23,11 +23,11 @@ export function commitCanonicalTransaction(
   return async ({ params, body }, context) => {
     const turns = dependencies.world.turns.of(params.tenantId);
     const request = await inTurns(readCommitRequest(params.tenantId, body), turns);
-    // A verified caller is the actor even if the body names another. Without authentication the body names the actor.
+    // A verified caller is the actor, even if the body names another. Without authentication the body names the actor.
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();
-    // An event that is gone has left its id free: to the rule there is none.
+    // An expired event has freed its id, so the rule must not see it.
     const present = (found: LoadedRecords) => dependencies.retention?.present(found, context.now) ?? found;
     const result = await commit(store, tenantScope(params.tenantId), plan, present);
     if (!result.replayed) announceEvents(dependencies, plan);
@@ -58,7 +58,7 @@ async function commit(
     const receipt = await readReceipt(store, scope, plan);
     if (receipt !== undefined) return replayResult(plan.request.tenantId, receipt);
   }
-  throw new StoreError('contention', 'the receipt of this transaction came and went');
+  throw new StoreError('contention', 'the receipt of this transaction appeared and disappeared');
 }
 
 async function readReceipt(store: RecordStore, scope: Scope, plan: CommitPlan) {

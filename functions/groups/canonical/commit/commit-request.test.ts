@@ -6,7 +6,7 @@ import { refusalOf } from '../../../../test/support/refusal.ts';
 import { finished } from '../../../kernel/turns.ts';
 import { readCommitRequest, requestHash, transactionId } from './commit-request.ts';
 
-/** What the JSON Schema cannot say of a transaction, each at its bound. */
+/** Rules for a transaction that the JSON Schema cannot express, each at its bound. */
 
 type Request = Omit<CanonicalTransactionRequest, 'tenantId' | 'idempotencyKey'>;
 const read = (request: Request) =>

@@ -53,12 +53,11 @@ export function* readCommitRequest(
 }
 
 /**
- * The proof that two submissions under one key mean the same: SHA-256 of the canonical JSON (RFC 8785) of the request
- * with defaults filled in, without what the server owns (actor, revisions, timestamps) and without the correlation id,
- * which may differ between an attempt and its retry.
+ * Identifies the content of a request under one key: SHA-256 of its canonical JSON (RFC 8785) with defaults filled in. Values of the
+ * server (actor, revisions, timestamps) are left out, and the correlation id, which may differ in a retry.
  */
 export function requestHash(request: CommitRequest): string {
-  // The texts of data and payload were made canonical when the request was read.
+  // The reader of the request has made the texts of data and payload canonical.
   const mutations = request.mutations.map((m) =>
     m.operation === 'upsert' ? { ...m, data: new CanonicalText(m.dataText), dataText: undefined } : m,
   );
@@ -76,7 +75,7 @@ export function transactionId(request: CommitRequest): string {
   return `ctx_${sha256(`${request.tenantId}\n${request.idempotencyKey}`).slice(7, 39)}`;
 }
 
-/** Throws `duplicate_in_request` for the first item with the same name as an earlier one. */
+/** Throws `duplicate_in_request` for the first item that has the name of an earlier one. */
 export function refuseRepeats<T>(
   items: readonly T[],
   pointer: string,

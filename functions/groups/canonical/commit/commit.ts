@@ -26,7 +26,7 @@ import { type CommitRequest, refuseRepeats, requestHash, transactionId } from '.
 import { applyFence } from './fence.ts';
 import { receiptRecord } from './receipt.ts';
 
-/** A commit with everything made that does not depend on what is stored: it may be decided again and again. */
+/** The parts of a commit that do not depend on stored records. The transaction may decide it several times. */
 export interface CommitPlan {
   readonly request: CommitRequest;
   readonly transactionId: string;
@@ -37,16 +37,16 @@ export interface CommitPlan {
 
 export type CommitOutcome =
   | { readonly answeredFromReceipt: false; readonly result: CanonicalTransactionResult }
-  /** The receipt exists: its stored result is the answer. */
+  /** The receipt exists, and its stored result is the answer. */
   | { readonly answeredFromReceipt: true };
 
-/** Throws `duplicate_in_request` where a supplied event id is the one that another event of the request is given. */
+/** Throws `duplicate_in_request` if a supplied event id equals the generated id of another event in the request. */
 export function planCommit(request: CommitRequest, now: number): CommitPlan {
   const id = transactionId(request);
   const committedAtUtc = formatUtc(now);
   const events = request.outbox.map((write, position) => {
     const event: EventState = {
-      // The position counts all events of the request, also those with an id of their own.
+      // The position counts all events of the request, also those with a supplied id.
       id: write.id ?? `${id}:${String(position).padStart(3, '0')}`,
       transactionId: id,
       topic: write.topic,
@@ -69,7 +69,7 @@ export function planCommit(request: CommitRequest, now: number): CommitPlan {
   return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };
 }
 
-/** Every record that the commit may read or write. A record that must be new is not read where a store can do without. */
+/** All records that the commit may read or write. A store may skip the read of a record that must be new. */
 export function commitKeys(plan: CommitPlan): TransactRequest {
   const { request, events } = plan;
   const gate = commitKey(request.idempotencyKey);
@@ -86,7 +86,7 @@ export function commitKeys(plan: CommitPlan): TransactRequest {
  * The commit rule: documents, fences, outbox events and receipt, all or nothing (specification, part A).
  *
  * Throws `idempotency_conflict`, `precondition_failed`, `document_missing`, `fence_conflict`, `fence_not_owned` or
- * `outbox_event_exists`; then nothing is written and the key stays free.
+ * `outbox_event_exists`; it then writes nothing, and the key stays free.
  */
 export function decideCommit(made: CommitPlan, found: LoadedRecords): Decision<CommitOutcome> {
   const receipt = found.get(commitKey(made.request.idempotencyKey));
@@ -117,7 +117,7 @@ export function decideCommit(made: CommitPlan, found: LoadedRecords): Decision<C
   return { writes, result: { answeredFromReceipt: false, result }, grows };
 }
 
-/** A commit has one moment, and the moments of its documents never go back: where the clock was set back, the last one of them counts. */
+/** Keeps the times of each document ascending: after the clock was set back, the commit takes the latest time of its documents. */
 function afterLast(plan: CommitPlan, found: LoadedRecords): CommitPlan {
   let committedAtUtc = plan.committedAtUtc;
   for (const { documentType, id } of plan.request.mutations) {
@@ -132,7 +132,7 @@ function afterLast(plan: CommitPlan, found: LoadedRecords): CommitPlan {
   return { ...plan, committedAtUtc, events };
 }
 
-/** What a removal leaves behind, its receipt and its revision, may go beyond what the tenant may store. */
+/** Whether the commit only removes. It may exceed the quota of the tenant, because it must store a receipt and a revision. */
 function onlyRemoves({ mutations, fences, outbox }: CommitPlan['request']): boolean {
   const removes = mutations.every(({ operation }) => operation === 'delete');
   return removes && outbox.length === 0 && fences.every(({ operation }) => operation === 'release');

@@ -4,14 +4,14 @@ import { type RecordData, StoreError, type Write } from '../../../store/port.ts'
 import { fenceKey } from '../records.ts';
 import type { FenceMutation } from './fence-request.ts';
 
-/** A name and a value: together they are claimed once. */
+/** A name and a value. Only one document can claim the pair. */
 type FenceName = Pick<FenceMutation, 'name' | 'value'>;
 
 /**
- * What claiming or releasing a fence writes; `null` where its owner claims it again, which changes nothing.
+ * The write for a claim or release of a fence; `null` if the owner claims it again, which changes nothing.
  *
- * A fence belongs to one document, whether or not that document exists, until its owner releases it. Throws
- * `fence_conflict` for a claim of another's fence, `fence_not_owned` for the release of one that is not the owner's.
+ * A fence belongs to one document, whether or not that document exists, until this owner releases it. Throws `fence_conflict` if
+ * another document claims it, and `fence_not_owned` if another document releases it.
  */
 export function applyFence(
   record: RecordData | undefined,
@@ -56,7 +56,7 @@ export function applyFence(
   return null;
 }
 
-/** The fence as the wire shows it. Throws `not_found` where no document holds it. */
+/** The fence in its wire form. Throws `not_found` if no document holds it. */
 export function readFence(
   tenantId: string,
   record: RecordData | undefined,
@@ -78,7 +78,7 @@ export function readFence(
   };
 }
 
-// Record ids are hashes: a record of another fence would mean that two share one, which must never pass unseen.
+// Record ids are hashes. A record of another fence would be a collision of two hashes, which must cause an error.
 function checkHeld(record: RecordData | undefined, { name, value }: FenceName): void {
   if (record !== undefined && (record.head.name !== name || record.head.value !== value)) {
     throw new StoreError('corrupt', 'a fence record does not hold the fence that its id names');

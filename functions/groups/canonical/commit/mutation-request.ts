@@ -39,7 +39,7 @@ export interface Delete {
 
 export type Mutation = Upsert | Delete;
 
-/** In steps, as a commit is read. */
+/** Reads in steps, like the whole commit. */
 export function* readMutation(
   tenantId: string,
   mutation: CanonicalMutation,
@@ -65,7 +65,7 @@ export function* readMutation(
   };
 }
 
-/** The names beside an upsert's document are not needed, and must not contradict it. */
+/** Names beside the document of an upsert are optional, and must equal those in the document. */
 function sameName(given: string | null | undefined, name: string, pointer: string): void {
   if (given !== undefined && given !== null && given.trim() !== name) {
     throw invalidMember(pointer, 'contradicts the document of this mutation');
@@ -73,7 +73,7 @@ function sameName(given: string | null | undefined, name: string, pointer: strin
 }
 
 function* readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
-  // Compared without trimming: a document that names its tenant names it exactly.
+  // Compare without trimming: a tenant in the document must be exact.
   if (document.tenantId !== tenantId) {
     throw invalidMember(`${pointer}/tenantId`, 'must be the tenant of the transaction', 'tenant_mismatch');
   }

@@ -10,8 +10,8 @@ import { eventInWireOrder } from '../outbox/outbox-event.ts';
 import { commitKey, documentKey, eventKey } from '../records.ts';
 
 /**
- * What a receipt keeps beside the revisions filed with it: the order of the documents, and the events as written. Large
- * payloads are filed as parts as well, because no database takes a body of any size.
+ * The body of a receipt: the order of the documents, and the events as written. Revisions are parts of the record, and so are large
+ * payloads, because every database limits the size of a body.
  */
 interface ReceiptBody {
   readonly documents: readonly string[];
@@ -19,7 +19,7 @@ interface ReceiptBody {
   readonly payloadsFiled: boolean;
 }
 
-/** Payloads up to this many characters together stay in the receipt's body. */
+/** Payloads of up to this many characters together are stored in the body. */
 const PAYLOADS_INLINE_MAX = 256 * 1024;
 
 export interface ReceiptContent {
@@ -50,7 +50,7 @@ export function receiptRecord(content: ReceiptContent): RecordData {
       body: revisionText(documentTexts[n] ?? '', deleted, transactionId, committedAtUtc),
     }),
   );
-  // Once retention has let an event go its id is free, and another receipt may file a payload under it.
+  // An expired event frees its id, and another receipt may store a payload under it.
   const key = commitKey(idempotencyKey);
   const payloads = (payloadsFiled ? payloadTexts : []).map(
     (text, n): Part => ({ of: eventPartId(outbox[n]), order: key.id, body: text }),
@@ -64,7 +64,7 @@ export function receiptRecord(content: ReceiptContent): RecordData {
   };
 }
 
-/** The result that the receipt stored, unchanged but for `replayed`. The record was read with its parts. */
+/** The stored result of the receipt, with `replayed` set. The caller has read the record with its parts. */
 export function replayResult(tenantId: string, receipt: RecordData): CanonicalTransactionResult {
   const { head } = receipt;
   const { documents, outbox, payloadsFiled } = parseJson(receipt.body ?? '') as ReceiptBody;

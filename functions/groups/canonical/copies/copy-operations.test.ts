@@ -16,7 +16,7 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
 }
 
 describe('over HTTP', () => {
-  test('a tenant that nobody wrote to is exported empty, and restored', async () => {
+  test('a tenant without records is exported empty, and restored', async () => {
     const { exported, restore } = await started();
     const snapshot = (await exported()).json<CanonicalTenantSnapshot>();
     expect(snapshot).toMatchObject({ tenantId: 'acme', documents: [], transactions: [] });
@@ -24,7 +24,7 @@ describe('over HTTP', () => {
     expect([answer.status, answer.body.length]).toEqual([204, 0]);
   });
 
-  test('a restore brings back what was, and a key that was used since is free again', async () => {
+  test('a restore brings back the exported records, and an idempotency key used since the export is free again', async () => {
     const { commit, exported, restore } = await started();
     await commit('first', 1);
     const snapshot = (await exported()).json<CanonicalTenantSnapshot>();

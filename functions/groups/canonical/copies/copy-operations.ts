@@ -7,11 +7,11 @@ import type { CanonicalDependencies } from '../dependencies.ts';
 import { snapshotText } from './snapshot-text.ts';
 import { exportTenant, restoreTenant } from './tenant-copies.ts';
 
-/** Where a tenant goes that one message cannot carry. */
+/** Advice for a tenant that is too large for one message. */
 const ADVICE =
   'Export a tenant of this size as an archive, with the operator tool: svc canonical-archive-export.';
 
-/** The tenant as of one moment, within what one JSON snapshot, and one answer of the platform, may hold. */
+/** Exports the tenant as of one moment, within the limits of a JSON snapshot and of an answer through the platform. */
 export function exportCanonicalTenant(dependencies: CanonicalDependencies): Handler<'exportCanonicalTenant'> {
   const { retention, configuration, world } = dependencies;
   const gone = retention === undefined ? {} : { isGone: retention.isGone.bind(retention) };
@@ -21,13 +21,13 @@ export function exportCanonicalTenant(dependencies: CanonicalDependencies): Hand
     const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, turns, ...gone }));
     const bytesMax = configuration.messageBytesMax;
     const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, turns });
-    // Written already: as an object it would be written in one go, with every other call waiting.
+    // The body is text already: writing a large object would block every other call.
     const body: unknown = new RawBody('application/json', content.blocks());
     return { status: 200, body: body as CanonicalTenantSnapshot };
   };
 }
 
-/** Replaces the tenant. The snapshot is checked whole before anything is written. */
+/** Replaces the tenant. Checks the whole snapshot before the first write. */
 export function restoreCanonicalTenant(
   dependencies: CanonicalDependencies,
 ): Handler<'restoreCanonicalTenant'> {
@@ -36,7 +36,7 @@ export function restoreCanonicalTenant(
     const { snapshot, expectedContentHash } = body;
     const turns = dependencies.world.turns.of(tenantId);
     await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, turns, signal }));
-    // Calls that wait for events may find some now.
+    // Wake the calls that wait for events, because the restore may have brought some.
     dependencies.waits?.announce(tenantId, now);
     return { status: 204, body: null };
   };
@@ -56,7 +56,7 @@ const CODES = {
   too_large: 'snapshot_too_large',
 } as const satisfies Readonly<Record<SnapshotFault, string>>;
 
-/** What `work` gives; the refusal of a snapshot as that of a request which holds it. */
+/** Returns the result of `work`. Turns a `SnapshotError` into the refusal of the request that holds the snapshot. */
 async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -73,7 +73,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 
 function placeInRequest({ detail, place, fault }: SnapshotError): ProblemDetail {
   const pointer = place.pointer ?? '';
-  // Found right by its own hash: then it is the expected one that it does not have.
+  // The snapshot has its own hash, so the expected hash of the request is the fault.
   if (fault === 'hash_mismatch' && pointer === '') return { pointer: '/expectedContentHash', detail };
   return { pointer: `/snapshot${pointer}`, detail };
 }

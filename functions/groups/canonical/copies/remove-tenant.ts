@@ -1,7 +1,7 @@
 import { type RecordKey, type RecordStore, StoreError } from '../../../store/port.ts';
 import { tenantCollections, tenantScope } from '../records.ts';
 
-/** Records of one transaction: a receipt carries the revisions of a whole commit. */
+/** Records removed by one transaction. Few, because a receipt carries the revisions of a whole commit. */
 const TOGETHER = 20;
 const PAGE_RECORDS = 300;
 
@@ -13,8 +13,8 @@ export interface RemovalOptions {
 }
 
 /**
- * Removes every record of the tenant, one bounded transaction after another, until a scan finds none. A removal that breaks
- * off has removed some records, and the next one removes the rest. Returns how many records it removed.
+ * Removes all records of the tenant in bounded transactions, until a scan finds none. After an interrupted removal the next one
+ * removes the rest. Returns the number of removed records.
  */
 export async function removeTenant(
   store: RecordStore,
@@ -33,7 +33,7 @@ export async function removeTenant(
   }
 }
 
-/** The first records that a scan finds: each page is removed before the next is read. */
+/** The first records of a scan. The caller removes each page before it reads the next. */
 async function firstKeys(store: RecordStore, tenantId: string): Promise<readonly RecordKey[]> {
   const collections = tenantCollections.map(({ name }) => name);
   for await (const { records } of store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS }))

@@ -8,7 +8,7 @@ import type { TenantSnapshot } from './snapshot/snapshot.ts';
 export interface SnapshotTextOptions {
   /** The largest answer that the platform in front carries; `null` for no bound. */
   readonly bytesMax: number | null;
-  /** What to do instead, as a sentence. */
+  /** A sentence that advises another way. */
   readonly advice: string;
   readonly turns: Turns;
 }
@@ -16,15 +16,14 @@ export interface SnapshotTextOptions {
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * The snapshot as JSON, written piece by piece and kept in blocks: one buffer for all of it takes 40 ms for 25 MB, and the
- * engine collects its heap for it. Throws `snapshot_too_large` for one that could not be sent back to a
- * restore: an export that cannot be restored would be found out on the day when it is needed.
+ * Writes the snapshot as JSON in blocks: one buffer takes 40 ms for 25 MB and forces a garbage collection. Throws
+ * `snapshot_too_large` for a snapshot that no request could restore, so that the operator learns of it at the export.
  */
 export async function snapshotText(
   snapshot: TenantSnapshot,
   { bytesMax, advice, turns }: SnapshotTextOptions,
 ): Promise<ByteBlocks> {
-  // A restore wraps the snapshot in a request.
+  // A restore request wraps the snapshot, so it is a little larger.
   const carried = Math.min(bytesMax ?? Number.POSITIVE_INFINITY, limits.restoreBodyBytesMax - 1024);
   const blocks = new ByteBlocks(BLOCK_BYTES);
   let [members, containers] = [0, 0];
@@ -47,7 +46,7 @@ export async function snapshotText(
   return blocks;
 }
 
-/** JSON in parts, each of which is far from the whole. */
+/** Yields the JSON in small parts. */
 function* textsOf(snapshot: TenantSnapshot): Generator<string, void, undefined> {
   let open = '{';
   for (const [member, value] of Object.entries(snapshot)) {

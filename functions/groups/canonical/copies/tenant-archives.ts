@@ -11,12 +11,12 @@ import { type SnapshotLine, snapshotLines } from './snapshot/lines.ts';
 import type { ArchiveManifest } from './snapshot/manifest.ts';
 import { momentOf, scanTenant, type TenantExportOptions } from './tenant-copies.ts';
 
-/** Copies of a tenant of any size, as archives. A request carries a snapshot instead: `tenant-copies.ts`. */
+/** Copies of a tenant of any size, as archives. `tenant-copies.ts` has the snapshots that fit into a request. */
 
-/** How far a copy has come. */
+/** The progress of a copy. */
 interface CopyProgress {
   readonly step: 'exporting' | 'verifying' | 'restoring';
-  /** Records so far, of `recordsTotal` where that is known. */
+  /** Records so far. `recordsTotal` is their final number, if it is known. */
   readonly records: number;
   readonly recordsTotal: number | null;
 }
@@ -29,16 +29,16 @@ interface ArchiveOptions {
 }
 
 export interface ArchiveExportOptions extends TenantExportOptions, ArchiveOptions {
-  /** Lines a chunk before compression, in bytes: 1 to 16 MiB, 8 MiB unless given. */
+  /** Size of a chunk before compression, in bytes: 1 to 16 MiB. Default: 8 MiB. */
   readonly chunkBytes?: number;
 }
 
 export interface ArchiveRestoreOptions extends ArchiveOptions {
-  /** The archive's `contentHash`; without it the one in the manifest is believed. */
+  /** The expected `contentHash` of the archive. Default: the hash in the manifest. */
   readonly expectedContentHash?: string;
 }
 
-/** Writes the tenant as an archive, in memory for two chunks. */
+/** Writes the tenant as an archive. Memory holds two chunks. */
 export async function exportTenantArchive(
   store: RecordStore,
   tenantId: string,
@@ -73,9 +73,9 @@ function recordsOf({ manifest }: OpenArchive): number {
 }
 
 /**
- * Replaces the tenant by an archive of any size, in memory for two chunks and for the check that its records agree: about
- * 60 bytes a document and 35 a commit. The archive is read twice: nothing is written before the whole archive is verified,
- * and the loaded records are verified again before they replace the tenant's.
+ * Replaces the tenant by an archive of any size. Memory holds two chunks, and about 60 bytes for each document and 35 for each commit.
+ * The archive is read twice: once to verify it before any write, and once to load the records, which are verified again before they
+ * replace those of the tenant.
  */
 export async function restoreTenantArchive(
   store: RecordStore,

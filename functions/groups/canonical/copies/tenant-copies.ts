@@ -9,22 +9,21 @@ import { makeSnapshot, readSnapshot, readSnapshotInTurns, type TenantSnapshot } 
  * Copies of a whole tenant and their restore, on every provider alike (specification, store contract: `ExportTenantAsync`,
  * `RestoreTenantAsync`, `ExportTenantArchiveAsync`, `RestoreTenantArchiveAsync`).
  *
- * An export is the tenant as of one moment, even under concurrent writes. A restore replaces everything that the tenant has
- * at one moment: a commit is before it and replaced, or after it and kept. A restore that is refused or whose process dies
- * leaves the tenant unchanged.
+ * An export is the tenant as of one moment, even under concurrent writes. A restore replaces the whole tenant at one moment: earlier
+ * commits are replaced, and later ones kept. A restore that is refused, or whose process dies, leaves the tenant unchanged.
  */
 
-/** Records a page at the most; a provider ends a page early when its bodies are large. */
+/** The most records of a page. A provider ends a page earlier if its bodies are large. */
 const PAGE_RECORDS = 300;
 
 export interface TenantExportOptions {
-  /** The moment of the export, in milliseconds since 1970: leases end and events are gone as of it. */
+  /** The time of the export, in milliseconds since 1970. It decides which leases and events have expired. */
   readonly now: number;
-  /** Whether a delivered event is past its retention; without it none is. */
+  /** Whether a delivered event is past its retention. Default: events do not expire. */
   readonly isGone?: (event: EventState, now: number) => boolean;
   /** Ends the copy between two records, with its reason. */
   readonly signal?: AbortSignal;
-  /** Lets other calls work meanwhile; without it the copy takes each turn for as long as a page of records needs. */
+  /** Gives other calls turns during the copy. Without it, each page of records is processed in one turn. */
   readonly turns?: Turns;
 }
 
@@ -39,18 +38,17 @@ export async function exportTenant(
 }
 
 export interface TenantRestoreOptions {
-  /** The hash that the content must have, beside the one that the snapshot names. */
+  /** The hash that the content must have, beside the hash in the snapshot. */
   readonly expectedContentHash?: string | null | undefined;
-  /** Lets other calls work while the snapshot is checked; without it the check is made in one go. */
+  /** Gives other calls turns during the check. Without it, the check is one step. */
   readonly turns?: Turns;
   /** Ends the restore between two records, with its reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Replaces the tenant by `snapshot`, which stays as it is; the leases in it are cleared. Throws a `SnapshotError`, with
- * nothing replaced, where it is not the snapshot of this tenant or not the content that its hash, and
- * `expectedContentHash`, name.
+ * Replaces the tenant by the content of `snapshot` without its leases, and does not change `snapshot`. Throws a `SnapshotError`, and
+ * replaces nothing, if it belongs to another tenant or its content has another hash than the snapshot or `expectedContentHash` names.
  */
 export async function restoreTenant(
   store: RecordStore,

@@ -15,7 +15,7 @@ import { COMMITS, documentKey, tenantScope } from '../records.ts';
 import { documentJson, documentState } from './document.ts';
 import { readRevision, revisionOrder } from './revision.ts';
 
-/** Reads one document. Tombstones are shown only when asked for; an unknown one is `not_found`. */
+/** Reads one document. Shows a tombstone only on request. Throws `not_found` for an unknown document. */
 export function readCanonicalDocument(dependencies: CanonicalDependencies): Handler<'readCanonicalDocument'> {
   return async ({ params: { tenantId }, body }) => {
     const record = await findRecord(dependencies, tenantId, body);
@@ -42,7 +42,7 @@ export async function findRecord(
   return record;
 }
 
-/** The revisions of one document, newest first, deletes included, a page at a time; an empty list for an unknown document. */
+/** Lists the revisions of one document in pages, newest first, with deletes. The list of an unknown document is empty. */
 export function queryCanonicalDocumentRevisions(
   dependencies: CanonicalDependencies,
 ): Handler<'queryCanonicalDocumentRevisions'> {
@@ -67,11 +67,11 @@ export function queryCanonicalDocumentRevisions(
 interface PartsWanted {
   readonly of: string;
   readonly limit: number;
-  /** A revision; `null`: from the newest. */
+  /** Only revisions before this one; `null` begins with the newest. */
   readonly before: number | null;
 }
 
-/** A provider's short pages are followed until the page of the answer is complete. */
+/** Reads further pages of the provider until the page of the answer is complete. */
 async function newestParts(moment: Moment, { of, limit, before }: PartsWanted) {
   const parts: Part[] = [];
   const pages = walkPages(

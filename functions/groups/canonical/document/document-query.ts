@@ -17,8 +17,8 @@ import { documentJson } from './document.ts';
 import { indexName, indexValue, indexValues } from './index-text.ts';
 
 /**
- * Lists documents by type, by equality on projected indexes and by one range, in the order of an index, else by type and
- * id. Values compare as UTF-8 bytes on every provider. A token belongs to its query: only `limit` may change between pages.
+ * Lists documents by type, by equality on projected indexes and by one range. The order is that of an index, else type and id. Values
+ * compare as UTF-8 bytes on every provider. A token belongs to its query: only `limit` may change between pages.
  */
 export function queryCanonicalDocuments(
   dependencies: CanonicalDependencies,
@@ -43,7 +43,7 @@ export function queryCanonicalDocuments(
   };
 }
 
-/** What makes two queries the same. */
+/** The members that must be equal in all pages of a query. */
 interface Question {
   readonly documentType: string | null;
   readonly indexes: Readonly<Record<string, string>>;

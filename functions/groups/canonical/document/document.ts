@@ -6,7 +6,7 @@ import { type RecordData, StoreError } from '../../../store/port.ts';
 import type { Mutation, Precondition } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
 
-/** The facts that a write needs of the existing document: everything but its content. */
+/** The members of an existing document that a write needs: all but its content. */
 export interface DocumentState {
   readonly revision: number;
   readonly deleted: boolean;
@@ -14,20 +14,20 @@ export interface DocumentState {
   readonly createdAtUtc: string;
 }
 
-/** A document as a mutation leaves it. */
+/** A document after a mutation. */
 export interface WrittenDocument {
   readonly document: CanonicalDocument;
   readonly record: RecordData;
 }
 
-/** Reads the state of the document that `mutation` names out of its record. */
+/** Reads the state of the document that `mutation` names from its record. */
 export function documentState(
   record: RecordData | undefined,
   name: { readonly documentType: string; readonly id: string },
 ): DocumentState | undefined {
   if (record === undefined) return undefined;
   const { head } = record;
-  // Record ids are hashes: a record of another name would mean that two names share one, which must never pass unseen.
+  // Record ids are hashes. A record of another name would be a collision of two hashes, which must cause an error.
   if (head.documentType !== name.documentType || head.id !== name.id) {
     throw new StoreError('corrupt', 'a document record does not hold the document that its id names');
   }
@@ -40,8 +40,8 @@ export function documentState(
 }
 
 /**
- * Checks the precondition and the requirements of the operation itself. A tombstone exists: its revision line continues,
- * and a writer that believes the id to be new is refused.
+ * Checks the precondition and the requirements of the operation. A tombstone counts as an existing document: its revisions continue,
+ * and a mutation with `mustNotExist` is refused.
  *
  * Throws `precondition_failed` or `document_missing`.
  */
@@ -74,7 +74,7 @@ function unmetPrecondition(current: DocumentState | undefined, precondition: Pre
   return null;
 }
 
-/** The next revision of the document. Numbering never restarts, and the day of creation survives deletion. */
+/** The next revision of the document. A delete restarts neither the revision numbers nor the time of creation. */
 export function applyMutation(
   tenantId: string,
   current: DocumentState | undefined,
@@ -88,7 +88,7 @@ export function applyMutation(
     documentType: mutation.documentType,
     id: mutation.id,
     schemaVersion: upsert?.schemaVersion ?? current?.schemaVersion ?? '',
-    // In the order that is stored, so that a replay repeats the first answer to the letter.
+    // Use the stored order of members, so that a replay returns the same bytes as the first answer.
     data: upsert === null ? null : (parseJson(upsert.dataText) as JsonObject),
     indexes: upsert?.indexes ?? {},
     revision,
@@ -109,13 +109,13 @@ export function applyMutation(
   };
 }
 
-/** The document as canonical text, its data taken over from the text that was made when the request was read. */
+/** The document as canonical text. The data is the text that the reader of the request has made. */
 export function documentText(written: WrittenDocument): string {
   const data = new CanonicalText(written.record.body ?? 'null');
   return canonicalJson({ ...written.document, data });
 }
 
-/** A document record as the wire shows it. The record was read with its body. */
+/** The wire form of a document record that was read with its body. */
 export function readDocument(tenantId: string, record: RecordData): CanonicalDocument {
   const { head } = record;
   return {
@@ -133,7 +133,7 @@ export function readDocument(tenantId: string, record: RecordData): CanonicalDoc
   };
 }
 
-/** The same as the text that goes over the wire: the stored text of the data is neither parsed nor written again. */
+/** The wire form as JSON text. The stored text of the data is copied without parsing. */
 export function documentJson(tenantId: string, record: RecordData): string {
   const { data: _, ...shown } = readDocument(tenantId, { ...record, body: null });
   const { tenantId: tenant, documentType, id, schemaVersion, ...rest } = shown;
@@ -141,7 +141,7 @@ export function documentJson(tenantId: string, record: RecordData): string {
   return `${before.slice(0, -1)},"data":${record.body ?? 'null'},${JSON.stringify(rest).slice(1)}`;
 }
 
-/** The document with its members in the order of the contract, in which all answers show them. */
+/** The document with its members in the order of the contract, as in all answers. */
 export function inWireOrder(document: CanonicalDocument): CanonicalDocument {
   const { tenantId, documentType, id, schemaVersion, data, indexes } = document;
   const { revision, etag, deleted, createdAtUtc, updatedAtUtc } = document;

@@ -19,13 +19,13 @@ function checked(text: string, bytesMax: number, pointer: string): string {
   return text;
 }
 
-/** Checks names and values of projected indexes, at most `most`; gives them in the order of canonical JSON. */
+/** Checks names and values of at most `most` projected indexes. Returns them in the order of canonical JSON. */
 export function indexValues(
   indexes: Readonly<Record<string, string>>,
   most: number,
   pointer: string,
 ): Record<string, string> {
-  // In the order of canonical JSON, in which they are stored and shown again.
+  // Canonical JSON has this order, and so have the stored text and all answers.
   const names = Object.keys(indexes).sort();
   if (names.length > most)
     throw invalidMember(pointer, `must hold at most ${most} indexes`, 'limit_exceeded');

@@ -3,7 +3,7 @@ import { CanonicalText, canonicalJson } from '../../../kernel/canonical-json.ts'
 import { parseJson } from '../../../kernel/json-text.ts';
 import { inWireOrder } from './document.ts';
 
-/** A revision number as text of fixed width, so that the order of the texts is the order of the numbers. */
+/** A revision number as text of fixed width, so that texts sort like numbers. */
 export function revisionOrder(revision: number): string {
   return String(revision).padStart(16, '0');
 }
@@ -15,7 +15,7 @@ interface StoredRevision {
   readonly transactionId: string;
 }
 
-/** An immutable revision as it is filed with the commit that wrote it. */
+/** The text of an immutable revision, which is stored with the commit that wrote it. */
 export function revisionText(
   documentText: string,
   deleted: boolean,

@@ -3,7 +3,7 @@ import { readFence } from '../commit/fence.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { fenceKey, tenantScope } from '../records.ts';
 
-/** Reads one fence, whether or not the document that holds it exists. A fence without a holder is `not_found`. */
+/** Reads one fence, whether or not its owner exists as a document. Throws `not_found` for a fence without an owner. */
 export function readCanonicalFence(dependencies: CanonicalDependencies): Handler<'readCanonicalFence'> {
   return async ({ params }) => {
     const key = fenceKey(params.name, params.value);

@@ -15,7 +15,7 @@ import { readMigrations } from './migration-request.ts';
 
 const PAGE_RECORDS = 500;
 
-/** What a token of this list is bound to. */
+/** The query that the page tokens of this list are bound to. */
 const LIST_QUESTION = { operation: 'listCanonicalMigrations' };
 
 /**
@@ -33,7 +33,7 @@ export function applyCanonicalMigrations(
 export interface RecordedMigrations {
   /** Migrations that the ledger did not hold before. */
   readonly recorded: number;
-  /** Those that it held with the same checksum. */
+  /** Migrations that the ledger held with the same checksum. */
   readonly verified: number;
 }
 
@@ -52,7 +52,7 @@ export async function recordMigrations(
   return { recorded, verified: migrations.length - recorded };
 }
 
-/** The ledger, by namespace, then id, in pages, each as it was at one moment. */
+/** Lists the ledger in pages, sorted by namespace and id. Each page is a consistent read of one moment. */
 export function listCanonicalMigrations(
   dependencies: CanonicalDependencies,
   listedMax: number = limits.migrationLedgerMax,
@@ -77,7 +77,7 @@ export function listCanonicalMigrations(
   };
 }
 
-/** How many migrations the ledger holds. */
+/** The number of migrations in the ledger. */
 export async function countMigrations(store: RecordStore): Promise<number> {
   const page = await store.query(LEDGER_SCOPE, { by: 'keys', keys: [{ key: LEDGER_COUNT }] });
   return ledgerCount(page.records[0]);

@@ -17,8 +17,8 @@ export interface Migration {
 }
 
 /**
- * The migrations of a batch, each once. One named twice with the same checksum counts once, with the first description, as
- * it would in two batches. One named with two checksums is refused, even where the ledger is empty.
+ * The migrations of a batch, each once. A repeated migration with the same checksum counts once, with its first description, as in
+ * two batches. A repeated migration with another checksum is refused, even if the ledger is empty.
  *
  * Throws `validation_failed`, `limit_exceeded` or `duplicate_in_request`, each naming the member.
  */
@@ -53,7 +53,7 @@ function readMigration(input: CanonicalMigrationInput, pointer: string): Migrati
 
 function readDescription(text: string | null | undefined, pointer: string): string | null {
   const description = text?.trim() || null;
-  // A description has line breaks; characters that no text may hold are refused.
+  // A description may have line breaks, but no other control characters.
   if (description !== null) checkProse(description, pointer);
   return description;
 }

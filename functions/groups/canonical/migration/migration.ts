@@ -13,8 +13,8 @@ import { LEDGER_COUNT, MIGRATIONS, migrationKey } from '../records.ts';
 import type { Migration } from './migration-request.ts';
 
 /**
- * Every record that the batch may read or write. Every batch that adds to the ledger changes its count, so rivals queue
- * there.
+ * All records that the batch may read or write. Each batch that adds a migration changes the record of the count, which serializes
+ * concurrent batches.
  */
 export function migrationKeys(migrations: readonly Migration[]): TransactRequest {
   const keys = migrations.map(({ namespace, id }) => ({ key: migrationKey(namespace, id) }));
@@ -22,10 +22,10 @@ export function migrationKeys(migrations: readonly Migration[]): TransactRequest
 }
 
 /**
- * The ledger's rule: an unknown migration is recorded, a known one with the same checksum stays unchanged, and one with
- * another checksum refuses the whole batch. The migrations are each other's, as `readMigrations` leaves them.
+ * Records unknown migrations, and keeps known ones with the same checksum. A known migration with another checksum refuses the whole
+ * batch. `readMigrations` has made the migrations distinct.
  *
- * Gives how many it records. Throws `migration_checksum_conflict`; then nothing is written.
+ * Returns the number of recorded migrations. Throws `migration_checksum_conflict`; it then writes nothing.
  */
 export function decideMigrations(
   migrations: readonly Migration[],
@@ -73,7 +73,7 @@ function migrationRecord(migration: Migration, nowUtc: string): RecordData {
   };
 }
 
-/** How many migrations the ledger holds, from the record that counts them; none before the first batch. */
+/** The number of migrations in the ledger, from its count record; 0 before the first batch. */
 export function ledgerCount(record: RecordData | undefined): number {
   if (record === undefined) return 0;
   const count = record.head.count;
@@ -83,7 +83,7 @@ export function ledgerCount(record: RecordData | undefined): number {
   return count;
 }
 
-/** A migration record as the wire shows it. The record was read with its body. */
+/** The wire form of a migration record that was read with its body. */
 export function readReceipt(record: RecordData): CanonicalMigrationReceipt {
   const { head, body } = record;
   if (record.key.collection !== MIGRATIONS.name) {

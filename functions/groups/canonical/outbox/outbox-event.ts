@@ -4,7 +4,7 @@ import { parseJson } from '../../../kernel/json-text.ts';
 import { type Head, type RecordData, StoreError } from '../../../store/port.ts';
 import { EVENTS, eventKey } from '../records.ts';
 
-/** The state as stored. `stateAt` gives the state at a moment: due times pass without a write. */
+/** The stored state. `stateAt` gives the state at a time, because due times pass without a write. */
 type StoredState = 'open' | 'leased' | 'delivered' | 'dead-letter';
 
 /** An outbox event without its payload and headers, which never change. */
@@ -17,23 +17,23 @@ export interface EventState {
   readonly createdAtUtc: string;
   readonly notBeforeUtc: string | null;
   readonly maxDeliveryAttempts: number | null;
-  /** How many leases were given: each is a delivery that may have reached its consumer. */
+  /** The number of leases. Each is a delivery that may have reached its consumer. */
   readonly deliveryCount: number;
   readonly leaseOwner: string | null;
   readonly leaseExpiresAtUtc: string | null;
-  /** `sha256:` of the lease token; the token itself is known to its holder alone. */
+  /** `sha256:` of the lease token. Only the consumer knows the token. */
   readonly leaseTokenHash: string | null;
   readonly deliveredAtUtc: string | null;
   readonly deadLetteredAtUtc: string | null;
   readonly lastError: string | null;
 }
 
-/** The name of the set that an operator's query by state begins from; `stateAt` decides on each member. */
+/** Indexes with which queries by state begin. `stateAt` then decides about each event. */
 export const EVENT_INDEX = { phase: 'phase', topic: 'topic', parked: 'parked' } as const;
 
 export const EVENT_GROUP = 'event';
 
-/** An event record for the store. Without `body` the stored payload and headers stay as they are. */
+/** An event record for the store. Without `body` the stored payload and headers stay unchanged. */
 export function eventRecord(event: EventState, body?: string): RecordData {
   const open = event.state === 'open' || event.state === 'leased';
   const lastLease = event.state === 'leased' && atCeiling(event);
@@ -43,15 +43,15 @@ export function eventRecord(event: EventState, body?: string): RecordData {
     ...(body === undefined ? {} : { body }),
     listing: {
       group: EVENT_GROUP,
-      // Oldest first, then by event id. Ids are mostly hashes: in their own order every event would land on another page of
-      // the database, whereas new ones now lie side by side.
+      // Sorts by time, then event id. Ids are mostly hashes, which would spread new events over all pages of the database; with the
+      // time first, new events are stored side by side.
       id: `${event.createdAtUtc}~${event.id}`,
       hidden: false,
       indexes: {
         [EVENT_INDEX.topic]: event.topic,
         ...(open ? { [EVENT_INDEX.phase]: 'open' } : {}),
         ...(event.state === 'delivered' ? { [EVENT_INDEX.phase]: 'delivered' } : {}),
-        // On its last lease an event becomes a dead letter by the mere passing of time, so it is listed here before.
+        // An event on its last lease becomes a dead letter without a write, so the index already holds it.
         ...(event.state === 'dead-letter' || lastLease ? { [EVENT_INDEX.parked]: 'yes' } : {}),
       },
     },
@@ -59,7 +59,7 @@ export function eventRecord(event: EventState, body?: string): RecordData {
   };
 }
 
-/** When the next lease call should meet the event: once it may be leased, or once its lease has run out. */
+/** The time from which lease calls should read the event: when it becomes due, or when its lease expires. */
 export function dueTime(event: EventState): number | null {
   if (event.state === 'open') return Date.parse(event.notBeforeUtc ?? event.createdAtUtc);
   return event.state === 'leased' && event.leaseExpiresAtUtc !== null
@@ -71,13 +71,13 @@ export function atCeiling(event: EventState): boolean {
   return event.maxDeliveryAttempts !== null && event.deliveryCount >= event.maxDeliveryAttempts;
 }
 
-/** The event that the record holds. Throws `StoreError` `corrupt` when it is not the one that `id` names. */
+/** The event in the record. Throws `StoreError` `corrupt` if it has another id than `id`. */
 export function readEvent(record: RecordData, id?: string): EventState {
   const { head } = record;
   if (record.key.collection !== EVENTS.name || (id !== undefined && head.id !== id)) {
     throw new StoreError('corrupt', 'an event record does not hold the event that its id names');
   }
-  // The head was written from an `EventState` whole.
+  // The head was written from a whole `EventState`.
   return head as unknown as EventState;
 }
 
@@ -86,13 +86,13 @@ export function eventBody(payloadText: string, headers: Readonly<Record<string, 
   return canonicalJson({ headers, payload: new CanonicalText(payloadText) });
 }
 
-/** The event as the wire shows it; the record was read with its body. */
+/** The event in its wire form. The record was read with its body. */
 export function wireEvent(tenantId: string, event: EventState, body: string): CanonicalOutboxEvent {
   const { headers, payload } = parseJson(body) as { headers: Record<string, string>; payload: Json };
   return eventInWireOrder({ ...event, tenantId, payload, headers });
 }
 
-/** The event's public members, in the order of the contract, in which all answers show them. */
+/** The event's public members in the order of the contract, as in all answers. */
 export function eventInWireOrder(event: CanonicalOutboxEvent): CanonicalOutboxEvent {
   return {
     id: event.id,

@@ -3,7 +3,7 @@ import type { EventState } from './outbox-event.ts';
 
 /** Log lines about the delivery of events. Alerts count them: docs/infrastructure.md. */
 
-/** An event that was ready for less time says nothing about its consumer. */
+/** A shorter wait of a ready event is normal, and gives no sign of a slow consumer. */
 const LONG_WAIT_MS = 60_000;
 
 type Named = Pick<EventState, 'id' | 'topic'>;
@@ -13,7 +13,7 @@ export function logDeadLetter(log: Log, tenantId: string, { id: eventId, topic }
   log({ severity: 'WARNING', message, tenantId, topic, eventId });
 }
 
-/** What one lease call met. The store may offer it an event more than once. */
+/** The events that one lease call has read. The store may offer an event more than once. */
 export class MetEvents {
   readonly #tenantId: string;
   readonly #parked = new Map<string, Named>();

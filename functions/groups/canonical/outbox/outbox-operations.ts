@@ -23,7 +23,7 @@ import {
 
 const TOKEN_SEED_BYTES = 32;
 
-/** Leases due events of the tenant, earliest first; an empty list where none is due within the time the call may wait. */
+/** Leases due events of the tenant, earliest first. The list is empty if no event becomes due while the call waits. */
 export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'leaseCanonicalOutbox'> {
   const { waits, world } = dependencies;
   return async ({ params: { tenantId }, body }, { caller, now, signal, draining, aside }) => {
@@ -37,9 +37,9 @@ export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     if (waits === undefined || waitMs === 0) {
       return { status: 200, body: await leaseDue(dependencies, wish, now) };
     }
-    // What is due, and how long the lease holds, counts from each look, not from the request's arrival.
+    // Each query uses the current time for due events and leases, and not the time of the request.
     const look = () => leaseDue(dependencies, wish, world.clock.now());
-    // A server that stops has its waiting callers answered at once, as if their time were over.
+    // A stopping server answers its waiting callers at once, as after their timeout.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const wait = { ...wish, waitMs, signal: ended, caller: placeOwnerOf(caller, aside) };
     return { status: 200, body: await waits.find(wait, look) };
@@ -58,7 +58,7 @@ async function leaseDue(
   { tenantId, consumerId, leaseMs, wanted }: LeaseWish,
   now: number,
 ): Promise<CanonicalOutboxLease[]> {
-  // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
+  // Tokens derive from one seed drawn before the transaction, so that the transaction stays pure when the store repeats it.
   const seed = createSecretKey(world.random.bytes(TOKEN_SEED_BYTES));
   const met = new MetEvents(tenantId);
   const store = await open();
@@ -150,7 +150,7 @@ export function replayCanonicalOutbox(dependencies: CanonicalDependencies): Hand
   };
 }
 
-/** Applies a rule to one event; an event that the rule leaves as it is, is not written. One that is gone is none. */
+/** Applies a rule to one event, and writes it only if it changed. An expired event counts as missing. */
 async function changeEvent(
   dependencies: CanonicalDependencies,
   params: { readonly tenantId: string; readonly eventId: string },
@@ -168,18 +168,18 @@ async function changeEvent(
   });
 }
 
-/** Notifies the calls that wait for the tenant's events of the next due time; a dead letter has none. */
+/** Announces the event's next due time to waiting calls of the tenant. A dead letter has none. */
 function announce({ waits }: CanonicalDependencies, tenantId: string, event: EventState): void {
   const dueAt = dueTime(event);
   if (dueAt !== null) waits?.announce(tenantId, dueAt);
 }
 
-/** How long a lease holds, in milliseconds. */
+/** The duration of a lease in milliseconds. */
 function leaseTime(leaseSeconds: number | null | undefined): number {
   return milliseconds(leaseSeconds) ?? limits.outboxLeaseSecondsDefault * 1000;
 }
 
-/** Whole milliseconds, never fewer than asked for. */
+/** Seconds as whole milliseconds, rounded up. */
 function milliseconds(seconds: number | null | undefined): number | null {
   return seconds === undefined || seconds === null ? null : Math.ceil(seconds * 1000);
 }

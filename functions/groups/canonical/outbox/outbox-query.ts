@@ -10,7 +10,7 @@ import { EVENTS, tenantScope } from '../records.ts';
 import { EVENT_GROUP, EVENT_INDEX, readEvent, wireEvent } from './outbox-event.ts';
 import { type OutboxState, settle, stateAt } from './outbox-rules.ts';
 
-/** Lists outbox events, oldest first, then by event id; of one state or topic or of all. It inspects; it leases nothing. */
+/** Lists outbox events by time, then event id: all of them, or those of one state or topic. Leases none. */
 export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'queryCanonicalOutbox'> {
   return async ({ params: { tenantId }, body }, { now, hold }) => {
     const state = body.state === 'dead-lettered' ? 'dead-letter' : (body.state ?? null);
@@ -34,7 +34,7 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
   };
 }
 
-/** The narrowest set that holds all events of the state, whose members `stateAt` then decides on. */
+/** The smallest index selection that contains all events of the state. `stateAt` then decides about each. */
 function selectionOf(
   state: OutboxState | null,
   topic: string | null,

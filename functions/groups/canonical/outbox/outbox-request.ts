@@ -7,11 +7,11 @@ import { formatUtc, parseUtc } from '../../../kernel/timestamp.ts';
 import { boundedInSteps } from '../bounded-text.ts';
 
 export interface OutboxWrite {
-  /** The caller's event id, or `null` to have one made of transaction id and position. */
+  /** The caller's event id, or `null`: the service then makes one from transaction id and position. */
   readonly id: string | null;
   readonly topic: string;
   readonly key: string;
-  /** Any JSON value; `null` where there is none. */
+  /** Any JSON value; `null` without a payload. */
   readonly payload: Json;
   /** `payload` as canonical JSON. */
   readonly payloadText: string;
@@ -20,7 +20,7 @@ export interface OutboxWrite {
   readonly maxDeliveryAttempts: number | null;
 }
 
-/** In steps, as a commit is read. */
+/** Reads in steps, like the whole commit. */
 export function* readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): Generator<void, OutboxWrite> {
   const id = write.id?.trim() ?? '';
   return {
@@ -39,7 +39,7 @@ export function* readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): 
   };
 }
 
-/** Ids that the service makes begin so. A caller that takes one in advance makes another caller's commit fail. */
+/** The prefix of generated ids. A caller could otherwise take such an id in advance and make another caller's commit fail. */
 const RESERVED_ID_PREFIX = 'ctx_';
 
 function suppliedId(text: string, pointer: string): string {
@@ -53,7 +53,7 @@ function suppliedId(text: string, pointer: string): string {
   return id;
 }
 
-/** A caller's moment as the service writes it, or `null` where none was given. */
+/** A time of the caller in the service's spelling, or `null` if none was given. */
 export function optionalMoment(text: string | null | undefined, pointer: string): string | null {
   if (text === undefined || text === null) return null;
   const milliseconds = parseUtc(text);

@@ -13,7 +13,7 @@ import {
   stateAt,
 } from './outbox-rules.ts';
 
-/** One rule at a time, at the very moment where it changes its mind. */
+/** One rule at a time, at the exact time at which its decision changes. */
 
 const NOW = Date.parse('2026-01-02T03:04:05.000Z');
 const at = (milliseconds: number) => formatUtc(NOW + milliseconds);
@@ -113,7 +113,7 @@ describe('a token', () => {
     release: (event, token) =>
       releaseIfLeased(event, token, { notBeforeUtc: null, retryAfterMs: null, error: null }, NOW),
   };
-  test.each(Object.entries(calls))('%s asks for the one that holds the event', (_, call) => {
+  test.each(Object.entries(calls))('%s needs the one that holds the event', (_, call) => {
     expect(() => call(leased, 'token')).not.toThrow();
     for (const token of ['toke', 'token ', 'other', '', sha256('token')]) {
       expect(refusalOf(() => call(leased, token))).toEqual({
@@ -132,7 +132,7 @@ describe('a token', () => {
     });
   });
 
-  test('of a lease that is over is told what became of the event', () => {
+  test('of an expired lease is refused with the state of the event', () => {
     expect(
       refusalOf(() => calls['acknowledge']?.({ ...last, leaseExpiresAtUtc: at(0) }, 'token')),
     ).toMatchObject({

@@ -13,9 +13,8 @@ const DEFAULT_RETRY_DELAY_MS = limits.outboxRetryAfterSecondsDefault * 1_000;
 const NO_LEASE = { leaseOwner: null, leaseExpiresAtUtc: null } as const;
 
 /**
- * The event at `now`: an event whose last allowed lease has expired is a dead letter from that moment, even before a call
- * has stored this. Every rule begins here. The token stays known: its late holder gets the same refusal before and after
- * the event was parked.
+ * The event at `now`. Every rule begins with it. An event becomes a dead letter when its last allowed lease expires, even before a
+ * call stores that. The token stays stored, so that a late holder gets the same refusal before and after.
  */
 export function settle(event: EventState, nowUtc: string): EventState {
   if (event.state !== 'leased' || !leaseIsOver(event, nowUtc) || !atCeiling(event)) return event;
@@ -28,14 +27,14 @@ export function settle(event: EventState, nowUtc: string): EventState {
   };
 }
 
-/** The state of a settled event at `now`. Texts of moments have a fixed width and sort as the moments do. */
+/** The state of a settled event at `now`. Times have a fixed width, so their texts sort in order of time. */
 export function stateAt(event: EventState, nowUtc: string): OutboxState {
   if (event.state === 'delivered' || event.state === 'dead-letter') return event.state;
   if (event.state === 'leased' && !leaseIsOver(event, nowUtc)) return 'leased';
   return event.notBeforeUtc !== null && event.notBeforeUtc > nowUtc ? 'scheduled' : 'ready';
 }
 
-/** A lease lasts up to, not including, the moment of its expiry. */
+/** A lease ends at its expiry: at that time it no longer holds. */
 function leaseIsOver(event: EventState, nowUtc: string): boolean {
   return event.leaseExpiresAtUtc === null || event.leaseExpiresAtUtc <= nowUtc;
 }
@@ -46,7 +45,7 @@ export interface OutboxLeaseGrant {
   readonly expiresAtUtc: string;
 }
 
-/** Gives a due event to a consumer; any older token dies. The result is not leased where the event had to be parked. */
+/** Leases a due event to a consumer, and invalidates older tokens. If no delivery is left, the result is a dead letter instead. */
 export function leaseIfDue(event: EventState, grant: OutboxLeaseGrant, nowUtc: string): EventState | null {
   const settled = settle(event, nowUtc);
   if (settled.state === 'dead-letter') return settled === event ? null : settled;
@@ -61,7 +60,7 @@ export function leaseIfDue(event: EventState, grant: OutboxLeaseGrant, nowUtc: s
   };
 }
 
-/** Moves the expiry of an active lease, also to an earlier moment; no new delivery is counted. */
+/** Moves the expiry of an active lease, also to an earlier time. Counts no delivery. */
 export function renewIfLeased(
   event: EventState | undefined,
   token: string,
@@ -71,7 +70,7 @@ export function renewIfLeased(
   return { ...activeLease(event, token, nowUtc), leaseExpiresAtUtc: expiresAtUtc };
 }
 
-/** Marks the event delivered. Repeating it with the same token changes nothing and keeps the first time. */
+/** Marks the event delivered. A repeat with the same token changes nothing and keeps the first time. */
 export function ackIfLeased(event: EventState | undefined, token: string, nowUtc: string): EventState {
   const held = heldWith(event, token, nowUtc);
   if (held.state === 'delivered') return held;
@@ -85,7 +84,7 @@ export interface LeaseRelease {
   readonly error: string | null;
 }
 
-/** Gives the event back: due again later, or parked as a dead letter when its deliveries are used up. */
+/** Releases the event. It becomes due again later, or a dead letter if no delivery is left. */
 export function releaseIfLeased(
   event: EventState | undefined,
   token: string,
@@ -106,7 +105,7 @@ export function releaseIfLeased(
   return { ...given, state: 'open', notBeforeUtc: release.notBeforeUtc ?? formatUtc(retryAt) };
 }
 
-/** Makes a dead letter deliverable again at once. Its delivery count stays unless it is reset. */
+/** Makes a dead letter due at once. Its delivery count stays, unless the caller resets it. */
 export function replayIfDeadLettered(
   event: EventState | undefined,
   resetDeliveryCount: boolean,
@@ -141,7 +140,7 @@ function activeLease(event: EventState | undefined, token: string, nowUtc: strin
   return held;
 }
 
-/** The event if `token` is the last one given for it: `not_found` for no event, `lease_stale` for another token. */
+/** The event, if `token` is its latest. Throws `not_found` without an event, and `lease_stale` for another token. */
 function heldWith(event: EventState | undefined, token: string, nowUtc: string): EventState {
   if (event === undefined) throw unknownEvent();
   const settled = settle(event, nowUtc);
@@ -151,7 +150,7 @@ function heldWith(event: EventState | undefined, token: string, nowUtc: string):
   return settled;
 }
 
-/** Compared in constant time, so that a guess learns nothing from how long the refusal took. */
+/** Compares in constant time, so that the duration reveals nothing about a guessed token. */
 function sameHash(left: string, right: string): boolean {
   return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
 }

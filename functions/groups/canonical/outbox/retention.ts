@@ -16,25 +16,24 @@ import { EVENT_GROUP, EVENT_INDEX, type EventState, readEvent } from './outbox-e
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * How much one removal takes: records come with their payloads, so few at a time; as many together as the fastest
- * consumer can have delivered since the lease call before it, and more, so that removal keeps up and catches up.
+ * The size of one removal. A batch is small, because records are read with their payloads. All batches together exceed the
+ * deliveries of the fastest consumer between two lease calls, so that removal keeps up.
  */
 const BATCH_RECORDS = 25;
 const BATCHES_MAX = 8;
 
-/** After everything was seen. Records that were read in vain stretch the pause, so that they stay few an hour. */
+/** Pause after a complete walk. Records that were read but kept lengthen it, which bounds such reads in an hour. */
 const PAUSE_MS = 60_000;
 const PAUSE_MS_PER_VAIN_READ = 6_000;
 const PAUSE_MS_MAX = DAY_MS;
 
-/** Tenants whose progress is remembered; for a forgotten one the walk starts again. */
+/** The most tenants with stored progress. For any other tenant the walk starts again. */
 const TENANTS_MAX = 10_000;
 
 /**
- * Whether an event was delivered longer ago than delivered events are kept: then no call shows such an event. It follows
- * from `now` alone, whether or not its record has been removed, so every provider answers the same from the same moment on.
- * Every reader of event records must ask it: queries, calls on one event, commits, and an export, for which the moment of
- * the export is `now`.
+ * Whether a delivered event has expired: no call shows it then. The answer depends on `now` and not on the removal of the record, so
+ * every provider answers the same. All readers of event records must call it: queries, calls on one event, commits, and exports
+ * (with the time of the export).
  */
 function isGone(event: EventState, keptMs: number | null, now: number): boolean {
   if (keptMs === null || event.state !== 'delivered' || event.deliveredAtUtc === null) return false;
@@ -49,7 +48,7 @@ export interface RetentionOptions {
   readonly log: Log;
 }
 
-/** Keeps delivered events for a time: decides which have expired, and removes their records behind ordinary calls. */
+/** Retention of delivered events: decides which have expired, and removes their records in the background of ordinary calls. */
 export class DeliveredRetention {
   readonly #keptMs: number | null;
   readonly #options: RetentionOptions;
@@ -61,12 +60,12 @@ export class DeliveredRetention {
     this.#keptMs = options.keptDays === null ? null : options.keptDays * DAY_MS;
   }
 
-  /** As the function of this name, for the time that is configured. */
+  /** Calls the function of this name with the configured time. */
   isGone(event: EventState, now: number): boolean {
     return isGone(event, this.#keptMs, now);
   }
 
-  /** The found records without expired events, so that rules see them as removed. */
+  /** The found records without expired events, so that rules treat them as removed. */
   present(found: LoadedRecords, now: number): LoadedRecords {
     if (this.#keptMs === null) return found;
     return {
@@ -79,8 +78,8 @@ export class DeliveredRetention {
   }
 
   /**
-   * Starts to remove the tenant's expired events, unless a removal runs or would find none yet. No call awaits it: it may
-   * be cut short at any time, and the next call continues it.
+   * Starts to remove the tenant's expired events, unless a removal runs or would find none yet. No call waits for it. It may be
+   * interrupted at any time, and the next call continues it.
    */
   removeBehind(tenantId: string): void {
     if (this.#keptMs === null || this.#running.has(tenantId)) return;
@@ -113,8 +112,8 @@ export class DeliveredRetention {
   }
 
   /**
-   * Walks the delivered events, oldest first. None that was created within the time can be gone, so the walk ends there;
-   * in front of it those that were delivered late are read in vain.
+   * Walks the delivered events, oldest first, and ends at the first one that was created within the retention time: no later one can
+   * have expired. Before it, events that were delivered late are read but kept.
    */
   async #remove(scope: Scope, keptMs: number, from: Progress): Promise<Progress> {
     const store = await this.#options.store();
@@ -140,7 +139,7 @@ export class DeliveredRetention {
 /** The progress of the walk over a tenant's delivered events, and the time of its next step. */
 interface Progress {
   readonly after: string | null;
-  /** Records read since the beginning of the walk that were to stay. */
+  /** Records that the walk has read and kept so far. */
   readonly vain: number;
   readonly notBefore: number;
 }
@@ -158,7 +157,7 @@ function delivered(after: string | null): ListSelection {
   };
 }
 
-/** Looked at once more inside the transaction: an event of the same id may have been committed since. */
+/** Checks each event again in the transaction, because a new event of the same id may have been committed. */
 async function removeRecords(
   store: RecordStore,
   scope: Scope,

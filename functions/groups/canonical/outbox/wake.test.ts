@@ -82,7 +82,7 @@ describe('a lease call that waits', () => {
     expect(stage.world.pendingTimers).toBe(0);
   });
 
-  test('waits no longer than the bound, whatever was asked for', async () => {
+  test('waits no longer than the bound, also if the caller asks for more', async () => {
     const stage = new Stage();
     const call = stage.call('c', { waitMs: 3_600_000 });
     await turn();
@@ -134,7 +134,7 @@ describe('a lease call that waits', () => {
     expect(stage.looks).toEqual(['c']);
   });
 
-  test('looks again after 1, 2, 4 and 8 seconds: what others commit is found so', async () => {
+  test('queries again after 1, 2, 4 and 8 seconds, which finds commits of other instances', async () => {
     const stage = new Stage();
     const call = stage.call('c');
     await turn();
@@ -149,7 +149,7 @@ describe('a lease call that waits', () => {
     expect(call.answered.found).toEqual([]);
   });
 
-  test('looks when a known event becomes due, whether it was told before the call came or after', async () => {
+  test('queries when a known event becomes due, whether it was announced before or during the wait', async () => {
     const stage = new Stage();
     stage.waits.announce('a', stage.world.now + 450);
     const call = stage.call('c');

@@ -4,15 +4,15 @@ import { type PlaceOwner, type WaitingPlace, WaitingPlaces } from '../../../kern
 import type { World } from '../../../kernel/world.ts';
 
 /**
- * The pause between queries of a waiting tenant without known events, at first and at most: only a query finds commits of
- * other instances, and on a database in the cloud every query costs a read.
+ * The first and the longest pause between queries of a waiting tenant without known events. Only a query finds commits of other
+ * instances, and on a cloud database each query costs a read.
  */
 const RECHECK_MS_MIN = 1_000;
 const RECHECK_MS_MAX = 8_000;
 
 /**
- * Due moments remembered of one tenant, and tenants remembered without a call that waits. The next query finds the
- * forgotten ones.
+ * The most stored due times of one tenant, and the most tenants without a waiting call. The next query finds events whose due time
+ * was dropped.
  */
 const DUES_PER_TENANT_MAX = 64;
 const QUIET_TENANTS_MAX = 1_000;
@@ -28,13 +28,12 @@ const BOUNDS: WaitBounds = {
 };
 
 /**
- * The lease calls of one instance that wait for events. They wake for an event of the tenant that this instance made due,
- * for the due time of a known event, and for regular queries that find events of other instances.
+ * The lease calls of one instance that wait for events. They wake when this instance makes an event of the tenant due, at the due time
+ * of a known event, and for regular queries, which find events of other instances.
  *
- * No event is lost between a query and the wait: a call is a member before its first query, and an announcement during a
- * query makes it query again. One announcement wakes one call, the one that has waited longest; a call that leaves with as
- * many events as it could take, or that was woken and could not query, wakes the next. So a query is paid for once, however
- * many calls wait.
+ * No event is lost between a query and the wait: a call registers before its first query, and an announcement during a query makes it
+ * query again. An announcement wakes only the call that has waited longest. A call that leaves with a full list, or that was woken
+ * and could not query, wakes the next. So the number of queries does not grow with the number of waiting calls.
  */
 export class OutboxWaits {
   readonly #world: Pick<World, 'clock' | 'timers'>;
@@ -49,7 +48,7 @@ export class OutboxWaits {
     this.#places = new WaitingPlaces(bounds.overall);
   }
 
-  /** Says that an event of the tenant is due at `dueAt`, in milliseconds since 1970: now, earlier or later. */
+  /** Announces that an event of the tenant is due at `dueAt`, in milliseconds since 1970, in the past or the future. */
   announce(tenantId: string, dueAt: number): void {
     const tenant = this.#tenants.get(tenantId);
     if (dueAt <= this.#world.clock.now()) tenant?.wake();
@@ -57,8 +56,8 @@ export class OutboxWaits {
   }
 
   /**
-   * Looks, and looks again whenever that is worth it, until it finds events, the time is over or the caller has
-   * disconnected. Where as many calls wait as may, it looks once.
+   * Calls `look`, and again after each wake-up, until it finds events, the time is over or the caller has disconnected. If the limit of
+   * waiting calls is reached, it calls `look` once.
    */
   async find<T>(wish: WaitWish, look: () => Promise<readonly T[]>): Promise<readonly T[]> {
     const waiting = this.#enter(wish);
@@ -75,7 +74,7 @@ export class OutboxWaits {
     }
   }
 
-  /** Before the call's first look. `null` where as many wait as may. */
+  /** Registers a call before its first look. `null` if the limit of waiting calls is reached. */
   #enter(wish: WaitWish): Waiting | null {
     const { tenantId, caller } = wish;
     const place = this.#places.take([caller, { name: `tenant ${tenantId}`, share: this.#perTenant }]);
@@ -107,25 +106,25 @@ export interface WaitWish {
   readonly tenantId: string;
   readonly caller: PlaceOwner;
   readonly waitMs: number;
-  /** At most so many are found. */
+  /** The most events that the call takes. */
   readonly wanted: number;
   /** Aborted when the caller disconnects or the server drains. */
   readonly signal: AbortSignal;
 }
 
-/** One call that waits. */
+/** One waiting call. */
 interface Waiting {
-  /** Settles when another look is worth it; with `false` when the time is over or the caller has disconnected. */
+  /** Settles with `true` when the call should look again, and with `false` when the time is over or the caller has disconnected. */
   next(): Promise<boolean>;
-  /** Ends the wait; `found` is how many events the call leaves with, `null` where its look failed. */
+  /** Ends the wait. `found` is the number of events of the call, `null` if its look failed. */
   leave(found: number | null): void;
 }
 
 class WaitingTenant {
   readonly #world: Pick<World, 'clock' | 'timers'>;
-  /** In the order in which they came. */
+  /** The waiting calls in the order of their arrival. */
   readonly #calls = new Set<WaitingCall>();
-  /** Known moments to come, ascending and distinct. */
+  /** Known future due times, ascending and distinct. */
   #dues: number[] = [];
   #recheckMs = RECHECK_MS_MIN;
   #recheckAt = 0;
@@ -139,7 +138,7 @@ class WaitingTenant {
     return this.#calls.size;
   }
 
-  /** Whether nothing is left to remember. */
+  /** Whether the tenant has neither waiting calls nor due times. */
   get idle(): boolean {
     return this.#calls.size === 0 && this.#dues.length === 0;
   }
@@ -155,7 +154,7 @@ class WaitingTenant {
         this.#calls.delete(call);
         call.close();
         if (found !== null && found > 0) this.#restart();
-        // A failed look, one that came back full, and a wake-up that led to no look are all the next one's.
+        // Wake the next call after a failed look, a full list, or a wake-up that led to no look.
         if (found === null || found >= wanted || call.owesLook) this.wake();
         this.#arm();
         left();
@@ -169,7 +168,7 @@ class WaitingTenant {
       if (call.wakeIfIdle()) return;
       looking ??= call;
     }
-    // All are querying, and the new event may be behind the place that they have read.
+    // All calls are querying, and may have read past the place of the new event.
     looking?.lookAgain();
   }
 
@@ -193,7 +192,7 @@ class WaitingTenant {
     return this.#dues.length < known;
   }
 
-  /** One timer, set again whenever the next due or recheck time may have changed. Without waiting calls it is off. */
+  /** Sets the one timer again when the next due or recheck time may have changed. It is off without waiting calls. */
   #arm(): void {
     this.#disarm?.();
     this.#disarm = null;
@@ -210,7 +209,7 @@ class WaitingTenant {
       this.#recheckMs = Math.min(2 * this.#recheckMs, RECHECK_MS_MAX);
       this.#recheckAt = now + this.#recheckMs;
     }
-    // A timer may fire a little before its time on the clock; then it is set again.
+    // A timer may fire slightly early by the clock; it is then set again.
     if (due || recheck) this.wake();
     this.#arm();
   }

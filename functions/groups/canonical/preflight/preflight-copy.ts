@@ -11,17 +11,17 @@ const PAGE_RECORDS = 100;
 /** Small, so that the archive of a few records has many chunks. */
 const CHUNK_BYTES = 128;
 
-/** A tenant as an archive, and all that its store keeps of it. */
+/** A tenant as an archive, and all its stored records. */
 export interface TenantCopy {
   readonly tenantId: string;
   readonly records: readonly RecordData[];
-  /** Names the records to the last byte, with the parts that no archive shows. */
+  /** Hash of all bytes of the records, also of parts that no archive contains. */
   readonly hash: string;
   readonly manifest: ArchiveManifest;
   readonly archive: MemoryArchive;
 }
 
-/** Makes the archive, and reads it back: one that cannot be read is none. */
+/** Writes the archive and reads it back. Throws if it cannot be read. */
 export async function copyTenant(store: RecordStore, tenantId: string, now: number): Promise<TenantCopy> {
   const records = await recordsOf(store, tenantId);
   const archive = new MemoryArchive();
@@ -35,7 +35,7 @@ export async function bringBack(store: RecordStore, copy: TenantCopy): Promise<v
   await restoreTenantArchive(store, tenantId, archive, { expectedContentHash: manifest.contentHash });
 }
 
-/** Empties the tenant and answers whether it is empty. */
+/** Removes all records of the tenant. Returns whether the tenant is empty then. */
 export async function emptyTenant(store: RecordStore, tenantId: string): Promise<boolean> {
   await store.swap(tenantScope(tenantId), none(), () => undefined);
   return (await recordsOf(store, tenantId)).length === 0;
@@ -67,7 +67,7 @@ function tenantsNamedIn(value: Json): Json[] {
   );
 }
 
-/** Every facet in one form: an omitted member and a stored null are the same here. */
+/** The record with all members in one form, so that an absent member equals a stored null. */
 function inFull({ key, head, body, listing, due, parts }: RecordData) {
   const filed = (parts ?? []).map((part) => canonicalJson(part)).sort();
   return { key, head, body: body ?? null, listing: listing ?? null, due: due ?? null, parts: filed };

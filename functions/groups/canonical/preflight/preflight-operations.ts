@@ -16,13 +16,13 @@ export function preflightCanonicalStore(
   };
 }
 
-/** The same report, with the outcome of a trial in two tenants made for it alone. */
+/** The same report, with the outcome of a trial in two temporary tenants. */
 export function probeCanonicalStoreDataPlane(
   dependencies: CanonicalDependencies,
 ): Handler<'probeCanonicalStoreDataPlane'> {
   return async (_, context) => {
     const { configuration, world } = dependencies;
-    // Asked first: a store that cannot be read is left alone.
+    // Read first: the probe does not write to a store that it cannot read.
     const store = await askStore(dependencies);
     context.signal.throwIfAborted();
     const startedAt = world.clock.now();

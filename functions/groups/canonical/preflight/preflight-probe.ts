@@ -11,7 +11,7 @@ import { NOTHING_PROVED, type TrialFindings, tryOut } from './preflight-trial.ts
 const TRIAL_MS_MAX = 60_000;
 const CLEANUP_MS_MAX = 60_000;
 
-/** How long the cleanup waits for a call of a trial that was given up: until it has ended, it may write. */
+/** Time that the cleanup waits for the last call of an aborted trial, which may still write. */
 const STRAGGLER_MS_MAX = 5_000;
 
 const ID_BYTES = 16;
@@ -48,8 +48,8 @@ export async function probeDataPlane(
 }
 
 /**
- * The dependencies of the trial. Each of its steps asks for the store again, so `stop` ends it before the next one. No call
- * waits for the events of these tenants, and none is delivered.
+ * The dependencies of the trial. Each step opens the store again, so `stop` ends the trial before the next step. No call waits for
+ * events of these tenants, and no event is delivered.
  */
 function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSignal): CanonicalDependencies {
   const { world, pageTokens, log, configuration } = dependencies;
@@ -68,8 +68,8 @@ function givenUp(gone: AbortSignal, done: AbortSignal): Promise<TrialFindings> {
 }
 
 /**
- * Empties both tenants, and checks that they are empty. Their names are lost afterwards, so a failed cleanup is tried once
- * more; the check has failed all the same.
+ * Empties both tenants, and checks that they are empty. A failed cleanup is tried once more, because their names are lost afterwards;
+ * the check has failed even if the second attempt succeeds.
  */
 async function cleanUp(
   dependencies: CanonicalDependencies,
@@ -102,7 +102,7 @@ async function emptied(
   }
 }
 
-/** The result of `work`, or `otherwise` where it takes too long. */
+/** The result of `work`, or `otherwise` if it takes too long. */
 function within<T>(timers: Timers, delayMs: number, work: Promise<T>, otherwise: T): Promise<T> {
   const late = new Error('too late');
   return beforeDeadline(timers, delayMs, work, () => late).catch((error: unknown) => {

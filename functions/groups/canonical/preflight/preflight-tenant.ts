@@ -13,12 +13,12 @@ import { findRecord } from '../document/document-operations.ts';
 import { tenantCollections } from '../records.ts';
 import { bringBack, copyTenant, type TenantCopy } from './preflight-copy.ts';
 
-// The same in both tenants, so that a store that mixes them up cannot help colliding.
+// Both tenants use the same names, so that a store that mixes tenants must collide.
 const DOCUMENT_TYPE = 'preflight';
 const SEED = 'seed';
 const ADDED = 'added';
 
-/** A tenant of the probe's own, written and read by the operations that callers use. */
+/** A temporary tenant of the probe. It is written and read by the operations of callers. */
 export class ProbeTenant {
   readonly #tenantId: string;
   readonly #marker: string;
@@ -33,7 +33,7 @@ export class ProbeTenant {
     this.#context = context;
   }
 
-  /** A document with an index, a fence that it holds, and an event. */
+  /** Writes a document with an index, a fence that it holds, and an event. */
   async seed(): Promise<void> {
     const owner = { ownerDocumentType: DOCUMENT_TYPE, ownerDocumentId: SEED };
     await this.#commit({
@@ -45,7 +45,7 @@ export class ProbeTenant {
     });
   }
 
-  /** Writes over the seed document and adds another one. */
+  /** Overwrites the seed document and adds another one. */
   async change(): Promise<void> {
     const mutations = [this.#upsert(SEED, {}), this.#upsert(ADDED, {})];
     await this.#commit({ tenantId: this.#tenantId, idempotencyKey: ADDED, mutations });

@@ -5,15 +5,15 @@ import { isSeed, type ProbeTenant } from './preflight-tenant.ts';
 export interface TrialFindings {
   readonly restored: boolean;
   readonly isolated: boolean;
-  /** Chunks of the archive that brought the first tenant back. */
+  /** Number of chunks of the archive that restored the first tenant. */
   readonly archiveChunkCount: number;
 }
 
 export const NOTHING_PROVED: TrialFindings = { restored: false, isolated: false, archiveChunkCount: 0 };
 
 /**
- * Fills both tenants, changes the first one and brings it back from its archive: it must then be as it was, and the
- * second one must have been so all the time. Never rejects.
+ * Fills both tenants, changes the first and restores it from its archive. The first must then equal its earlier state, and the second
+ * must be unchanged. Never rejects.
  */
 export async function tryOut(
   first: ProbeTenant,
@@ -38,14 +38,14 @@ export async function tryOut(
   };
 }
 
-/** Compares every reader's view, byte for byte. */
+/** Compares the answers of all readers byte for byte. */
 async function isAsCopied(tenant: ProbeTenant, copy: TenantCopy): Promise<boolean> {
   if (!(await tenant.isAsSeeded())) return false;
   const { hash, manifest } = await tenant.copy();
   return hash === copy.hash && manifest.snapshotContentHash === copy.manifest.snapshotContentHash;
 }
 
-/** The copies of both tenants from before the change; `null` where they would prove nothing. */
+/** The copies of both tenants from before the change; `null` if they would prove nothing. */
 async function changeAndBringBack(first: ProbeTenant, second: ProbeTenant) {
   await first.seed();
   await second.seed();

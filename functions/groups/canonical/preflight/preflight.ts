@@ -7,7 +7,7 @@ import type { CanonicalAccessOperation } from '../../../identity/canonical-acces
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import type { CanonicalConfiguration } from '../dependencies.ts';
 
-/** In the order in which operators grant them. */
+/** Operations of a grant, in the order in which operators write them. */
 const REQUIRED_OPERATIONS = [
   'read',
   'write',
@@ -17,7 +17,7 @@ const REQUIRED_OPERATIONS = [
   'admin',
 ] as const satisfies readonly CanonicalAccessOperation[];
 
-/** What was learnt by asking the store. */
+/** The results of a read of the store. */
 export interface StoreFindings {
   readonly store: string;
   readonly migrationReceiptCount: number;
@@ -53,7 +53,7 @@ export function preflightReport(
   };
 }
 
-/** Outside Development a store whose tenants no policy guards is not one to serve from. */
+/** Outside Development the status is 503 if no policy guards the tenants of the store. */
 export function preflightStatus(
   { development }: CanonicalConfiguration,
   { tenantPoliciesEnforced, dataPlaneProbe }: CanonicalPreflightReport,
@@ -75,7 +75,7 @@ export function probeResult(
     status: ready ? 'passed' : 'failed',
     scope: 'isolated_ephemeral_tenants',
     checkedAtUtc: formatUtc(startedAt),
-    // Clocks are set back now and then.
+    // The clock may have been set back during the probe.
     durationMs: Math.max(0, Math.round(durationMs)),
     archiveChunkCount,
     backupRestoreVerified: restored,

@@ -4,7 +4,7 @@ import { readUse, sumOf } from '../../../quotas/usage-store.ts';
 import type { ByteOwner } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 
-/** Reads what processes have added so far; each adds what it has counted every 20 seconds. */
+/** Reads the stored usage, to which each process adds its counts every 20 seconds. */
 export function getUsage({ store, configuration: { limitOf } }: CanonicalDependencies): Handler<'getUsage'> {
   const bytesOf = async (owner: ByteOwner): Promise<StoredBytes> => {
     const use = await readUse(await store(), owner);

@@ -20,23 +20,23 @@ export async function writeTenantArchive(
   return writeArchive({ profile: ARCHIVE_PROFILE, tenantId }, lines, sink, new SnapshotTally(), chunkBytes);
 }
 
-/** An archive whose manifest is valid. The content of its chunks is known only after all of them were read. */
+/** An archive with a valid manifest. Its chunks are not checked until they are read. */
 export interface OpenArchive {
   readonly manifest: ArchiveManifest;
   /**
-   * Reads it to its end and throws a `SnapshotError` at the first flaw; `each` is called with every record. The records may be
-   * taken after that, and come faster: the lines of a chunk that has the same SHA-256 were found good.
+   * Reads all chunks, calls `each` for every record, and throws a `SnapshotError` at the first flaw. A later read of `records` is
+   * faster, because it checks only the hash of each chunk.
    */
   readonly check: (each?: () => void) => Promise<void>;
-  /** The records, to be taken once. Throws a `SnapshotError` at the first flaw, so that a swap is given up. */
+  /** The records, which can be read once. Throws a `SnapshotError` at the first flaw, which aborts a swap. */
   readonly records: AsyncIterable<RecordData>;
-  /** Throws unless the records were read to their end and everything was as the manifest says: a swap asks it last. */
+  /** Throws unless all records were read and agree with the manifest. A swap calls it last. */
   readonly verify: () => void;
 }
 
 /**
- * Opens an archive of the tenant, the one whose manifest hash is `expectedContentHash` where that is given. Throws a
- * `SnapshotError` where manifest and objects are not those of a whole archive.
+ * Opens an archive of the tenant. If `expectedContentHash` is given, the manifest must have this hash. Throws a `SnapshotError` if
+ * the manifest is invalid or an object is missing.
  */
 export async function openArchive(
   tenantId: string,
@@ -73,7 +73,7 @@ async function* readRecords(
   reading.verified = true;
 }
 
-/** `known`: whether the lines were read before, in chunks of the hashes that the manifest names. */
+/** `known`: the lines were checked before, in chunks with the same hashes. */
 function readingOf({ tenantId }: ArchiveManifest, known: boolean) {
   return { reader: new SnapshotLineReader(tenantId, known), tally: new SnapshotTally() };
 }

@@ -35,7 +35,7 @@ const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
 }));
 const settings = { seed: 31, numRuns: 3000 };
 
-test('the text of a value is its canonical JSON, in whatever order its members are', () => {
+test('the text of a value is its canonical JSON, for any order of its members', () => {
   fc.assert(
     fc.property(json, (value) => {
       const canonical = canonicalJson(value);
@@ -93,7 +93,7 @@ test('a member that every object inherits is not one that it has', () => {
   expect(sameJson(named, JSON.parse('{"__proto__":{}}') as Json)).toBe(true);
 });
 
-test('a value has no more bytes than are told', () => {
+test('the bound is at least the number of bytes of the text', () => {
   fc.assert(
     fc.property(json, (value) => {
       expect(bytesAtMost(value)).toBeGreaterThanOrEqual(Buffer.byteLength(canonicalJson(value)));
@@ -102,6 +102,6 @@ test('a value has no more bytes than are told', () => {
   );
 });
 
-test('and what is all but text, not many times as many', () => {
+test('the bound of a value that is mostly text is not many times the number of bytes', () => {
   expect(bytesAtMost({ text: 'x'.repeat(1000) })).toBeLessThan(6100);
 });

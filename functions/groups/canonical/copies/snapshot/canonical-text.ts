@@ -1,14 +1,14 @@
 import { canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 
 /**
- * As `canonicalJson`, for values that mostly have their members in order already, because they were read from canonical
- * text: of those the engine's own writer gives the same text, three times as fast.
+ * Does the same as `canonicalJson`, faster for values that were read from canonical text: if their members are in order,
+ * `JSON.stringify` gives the same text in a third of the time.
  */
 export function canonicalText(value: Json): string {
   return inOrder(value) ? JSON.stringify(value) : canonicalJson(value);
 }
 
-/** Whether the text that `JSON.stringify` makes is the canonical one. `canonicalJson` refuses a value without one. */
+/** Whether `JSON.stringify` gives the canonical text. `canonicalJson` refuses a value without a canonical text. */
 function inOrder(value: Json): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);
@@ -27,9 +27,9 @@ function inOrder(value: Json): boolean {
   return true;
 }
 
-/** How many bytes the canonical text of a JSON value has at most, computed without building the text. */
+/** An upper bound for the bytes of the canonical text of a JSON value, computed without the text. */
 export function bytesAtMost(value: Json): number {
-  // A UTF-16 unit takes six bytes where it is escaped, and a number 25.
+  // An escaped UTF-16 unit takes six bytes, and a number at most 25.
   if (typeof value === 'string') return 2 + 6 * value.length;
   if (typeof value !== 'object' || value === null) return 25;
   let bytes = 2;
@@ -42,7 +42,7 @@ export function bytesAtMost(value: Json): number {
   return bytes;
 }
 
-/** Whether two JSON values have one canonical text. */
+/** Whether two JSON values have the same canonical text. */
 export function sameJson(left: Json, right: Json): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

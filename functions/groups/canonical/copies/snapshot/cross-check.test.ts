@@ -258,8 +258,8 @@ describe('lines that are each right by themselves are refused that hold', () => 
 
 const longer = fc.tuple(steps, steps).map((parts) => parts.flat());
 
-describe('what belongs together is taken', () => {
-  test('whatever commits and calls made, and no document or receipt may be left out of it', async () => {
+describe('records that agree are accepted', () => {
+  test('for any sequence of commits and calls; without one of the documents or receipts they are refused', async () => {
     let left = 0;
     await fc.assert(
       fc.asyncProperty(longer, fc.nat(), async (played, pick) => {

@@ -12,38 +12,38 @@ const DIGEST_WORDS = 4;
 const WORD_BYTES = 4;
 const WORD_VALUES = 2 ** 32;
 
-/** What is kept of a document: the digest of its highest revision, and then one word each. */
+/** Layout of a document's entry: the digest of its highest revision, then one word for each of the following. */
 const LAST = DIGEST_WORDS;
 const COUNT = LAST + 1;
-/** Which of the revisions 1 to 32 were met, a bit each. */
+/** One bit for each of the revisions 1 to 32 that were read. */
 const FIRST_BITS = COUNT + 1;
-/** The line of the highest revision; 0 when the document itself was met. */
+/** The line of the highest revision; 0 after the document itself was read. */
 const LINE = FIRST_BITS + 1;
 const DOCUMENT_WORDS = LINE + 1;
 
-/** Of a receipt: the moment of its commit. */
+/** Words of a receipt's entry: the time of its commit. */
 const MOMENT_WORDS = 2;
 
 const REVISIONS_A_WORD = 32;
 const TRANSACTION_ID = /^ctx_([0-9a-f]{32})$/;
 
 /**
- * Whether records that are right by themselves are right together, as those that commits made always are: every document is
- * the last of its revisions, which receipts hold once each and without a gap from 1, and every event is of a receipt. A
- * tenant that broke this would take no more writes: the next revision would exist already.
+ * Checks valid records against each other. Each document must equal its highest revision; receipts must hold its revisions once each
+ * and without a gap from 1; each event must belong to a receipt. A tenant that breaks this could not be written: the next revision
+ * would exist already.
  *
- * Takes records in the order of their keys, in which receipts come before documents and these before events. A
- * contradiction is kept for the end: records that are out of order contradict each other too, and are to be reported as
- * that. Holds about 60 bytes a document and 35 a receipt, however large they are.
+ * Takes records in the order of their keys: receipts, then documents, then events. It reports a contradiction at the end only, because
+ * records in a wrong order also contradict each other and need a more precise error. Holds about 60 bytes for each document and 35
+ * for each receipt.
  */
 export class CrossCheck {
   readonly #documents = new KeyTable(DOCUMENT_WORDS);
   readonly #receipts = new KeyTable(MOMENT_WORDS);
-  /** Of documents with more than 32 revisions: which of the others were met, 32 to a number. */
+  /** For documents with more than 32 revisions: the further revisions that were read, 32 bits in each number. */
   readonly #laterBits = new Map<number, Map<number, number>>();
   #first: SnapshotError | null = null;
 
-  /** `id` is that of the record. */
+  /** `id` is the id of the record. */
   add(entry: SnapshotValue, id: string, line: number): void {
     if (this.#first !== null) return;
     try {
@@ -54,7 +54,7 @@ export class CrossCheck {
     }
   }
 
-  /** To be called behind the last record. Throws the first contradiction, a `SnapshotError`, if there is one. */
+  /** Call this after the last record. Throws a `SnapshotError` for the first contradiction. */
   end(): void {
     if (this.#first !== null) throw this.#first;
     for (let entry = 0; entry < this.#documents.size; entry++) {
@@ -83,7 +83,7 @@ export class CrossCheck {
 
   #addRevision(document: CanonicalDocument, line: number, pointer: string): void {
     const { documentType, id, revision } = document;
-    // A commit writes a document once, and the largest archive has room for fewer commits.
+    // A commit writes a document once, and even the largest archive holds fewer commits.
     if (revision >= WORD_VALUES) throw invalidMember(pointer, 'follows revisions that are missing');
     const table = this.#documents;
     const entry = table.take(documentKey(documentType, id).id);
@@ -99,7 +99,7 @@ export class CrossCheck {
     });
   }
 
-  /** Whether the revision was not met before; now it was. */
+  /** Marks the revision as read. Returns whether it was not marked before. */
   #isFirst(entry: number, revision: number): boolean {
     const word = Math.floor((revision - 1) / REVISIONS_A_WORD);
     const bit = 1 << ((revision - 1) % REVISIONS_A_WORD);
@@ -118,7 +118,7 @@ export class CrossCheck {
     const table = this.#documents;
     const entry = table.find(id);
     const { revision } = document;
-    // No revision was met twice, so as many as the highest one's number are all of them.
+    // No revision occurred twice, so their number equals the highest one only if none is missing.
     const whole =
       entry !== undefined && revision === table.get(entry, LAST) && revision === table.get(entry, COUNT);
     same(whole, true, 'the last of its revisions, of which none is missing', '/value/revision');
@@ -128,7 +128,7 @@ export class CrossCheck {
     table.set(entry, LINE, 0);
   }
 
-  /** An event may be gone while its receipt stays, but not the other way round. */
+  /** Retention may remove an event and keep its receipt, but never the reverse. */
   #addEvent({ transactionId, createdAtUtc }: EventValue): void {
     const digits = transactionDigits(transactionId);
     const receipt = digits === undefined ? undefined : this.#receipts.find(digits);
@@ -140,7 +140,7 @@ export class CrossCheck {
   }
 }
 
-/** The id of a transaction is these digits and a prefix; any other text is none. */
+/** The digits after the prefix of a transaction id; `undefined` for any other text. */
 function transactionDigits(transactionId: string): string | undefined {
   return TRANSACTION_ID.exec(transactionId)?.[1];
 }
@@ -151,8 +151,8 @@ function momentWords(utc: string): [number, number] {
 }
 
 /**
- * 128 bits of SHA-256. Checked documents have their members in one order, and data that was read from canonical text has
- * too, so equal documents have one text here without making the canonical one again.
+ * 128 bits of SHA-256. Checked documents, and data from canonical text, have their members in a fixed order, so equal documents have
+ * equal text here without a new canonical text.
  */
 function digestWords(document: CanonicalDocument): number[] {
   const digest = hash('sha256', JSON.stringify(document), 'buffer');

@@ -1,22 +1,22 @@
 const KEY_WORDS = 4;
 const WORD_DIGITS = 8;
-/** Entries come in blocks that never move: growth neither copies them nor needs room for them twice. */
+/** Entries are stored in blocks that never move, so that growth neither copies them nor needs twice their memory. */
 const BLOCK_ENTRIES = 4096;
 const SLOTS_MIN = 1024;
 
 /**
- * A few 32-bit numbers under each 128-bit key, for millions of keys: outside the heap, and beyond the numbers themselves
- * 16 bytes an entry for its key and 5 to 11 for finding it. Keys are digests already, so that a part of one is its place.
+ * A hash table outside the heap for millions of 128-bit keys with a few 32-bit numbers each. An entry costs 16 bytes for its key and 5
+ * to 11 for its slot. Keys are digests, so a part of the key serves as its hash.
  */
 export class KeyTable {
   readonly #width: number;
   readonly #blocks: Uint32Array[] = [];
-  /** Entries by the key's place or behind it, counted from 1; 0 where none is. At least a quarter stays empty. */
+  /** Entry numbers from 1, at the slot of the key or after it; 0 in an empty slot. At least a quarter of the slots stays empty. */
   #slots = new Uint32Array(SLOTS_MIN);
   #size = 0;
   readonly #key = new Uint32Array(KEY_WORDS);
 
-  /** `words`: how many numbers an entry has. */
+  /** `words`: the count of numbers in an entry. */
   constructor(words: number) {
     this.#width = KEY_WORDS + words;
   }
@@ -25,13 +25,13 @@ export class KeyTable {
     return this.#size;
   }
 
-  /** The entry of the key, 32 hexadecimal digits; `undefined` where there is none. */
+  /** The entry of the key, 32 hexadecimal digits; `undefined` if the table has none. */
   find(key: string): number | undefined {
     const entry = this.#slots[this.#slotOf(key)] as number;
     return entry === 0 ? undefined : entry - 1;
   }
 
-  /** The entry of the key, which is made with zeros where there is none. */
+  /** The entry of the key. Creates one with zeros if the table has none. */
   take(key: string): number {
     let slot = this.#slotOf(key);
     const found = this.#slots[slot] as number;
@@ -56,7 +56,7 @@ export class KeyTable {
     this.#blockOf(entry)[this.#startOf(entry) + KEY_WORDS + word] = value;
   }
 
-  /** The slot of the key, or the slot in which it would be. Leaves it in `#key`. */
+  /** The slot of the key, or the empty slot for it. Stores the parsed key in `#key`. */
   #slotOf(key: string): number {
     for (let word = 0; word < KEY_WORDS; word++) {
       this.#key[word] = Number.parseInt(key.slice(word * WORD_DIGITS, (word + 1) * WORD_DIGITS), 16);

@@ -53,8 +53,8 @@ describe('pinned', () => {
   });
 });
 
-describe('whatever commits and calls made', () => {
-  test('comes back as it was, but for leases', async () => {
+describe('a tenant after any sequence of commits and calls', () => {
+  test('is restored without any change but the leases', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (played) => {
         const made = await tenantOf(played);
@@ -87,7 +87,7 @@ describe('whatever commits and calls made', () => {
     );
   });
 
-  test('has the same hash in whatever order the records were written', async () => {
+  test('has the same hash for any order in which the records were written', async () => {
     const made = await tenantOf(fc.sample(steps, { seed: 5, numRuns: 40 }).flat());
     const lines = await linesIn(made);
     const records = readLines(lines.map(({ line }) => line));

@@ -25,9 +25,9 @@ import { checkedValue, keyOf, type SnapshotValue, valueOf, valueText } from './r
 import { sameTenant } from './values.ts';
 
 /**
- * A tenant as lines of canonical JSON (RFC 8785): a head line, then every record in the order of its key. Keys are the same
- * on every provider and nothing in the lines shows when or where they were written, so one content has one stream, and
- * `contentHash`, the SHA-256 of that stream, names the content.
+ * A tenant as lines of canonical JSON (RFC 8785): a head line, then all records in the order of their keys. Keys are the same on
+ * every provider, and the lines hold neither time nor place of the export. So equal content gives an equal stream, and `contentHash`,
+ * its SHA-256, identifies the content.
  */
 const snapshotHead: HeadFormat = {
   format: 'svc.canonical.snapshot',
@@ -35,10 +35,10 @@ const snapshotHead: HeadFormat = {
   version: 1,
 };
 
-/** A line with its line feed. The largest commit makes a receipt that stays below. */
+/** The most bytes of a line with its line feed. The receipt of the largest commit has fewer. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** A line wraps the content of a commit in a few levels and members more than its request did. */
+/** A line has a few more levels and members than the request of the commit. */
 export const lineLimits = {
   depthMax: limits.restoreJsonDepthMax,
   membersMax: limits.jsonMembersMax * 2,
@@ -47,14 +47,14 @@ export const lineLimits = {
 
 export type SnapshotCounts = Readonly<Record<SnapshotValue['collection'], number>>;
 
-/** The moment of an export, at which overdue events have become dead letters and old ones are gone. */
+/** The time of an export, at which overdue events become dead letters and expired events are left out. */
 export interface ExportMoment {
   readonly now: number;
-  /** Whether an event is past its retention; without it none is. */
+  /** Whether an event is past its retention. Default: events do not expire. */
   readonly isGone?: (event: EventState) => boolean;
 }
 
-/** Records as a store scans them: whole, in the order of their keys. */
+/** Pages of a scan: whole records, in the order of their keys. */
 export type RecordPages = AsyncIterable<{ readonly records: readonly RecordData[] }>;
 
 export type SnapshotLine = ArchiveLine<SnapshotValue>;
@@ -73,7 +73,7 @@ export function* recordLineInSteps(entry: SnapshotValue): Generator<void, string
   return `${canonicalJson({ collection: entry.collection, id: keyOf(entry).id, value })}\n`;
 }
 
-/** The lines of a tenant in a store. Throws `StoreError` `corrupt` where the store breaks the contract of its port. */
+/** The lines of a tenant in a store. Throws `StoreError` `corrupt` if the store breaks the contract of its port. */
 export async function* snapshotLines(
   tenantId: string,
   pages: RecordPages,
@@ -109,8 +109,8 @@ export class SnapshotTally extends LineTally<SnapshotValue, SnapshotValue['colle
 }
 
 /**
- * Reads the lines of a tenant, and checks at the end that no record contradicts another. `known`: the same lines were read to their
- * end before, so how they are spelled, and that they agree, is known.
+ * Reads the lines of a tenant, and checks at the end that no record contradicts another. `known`: the same lines passed these checks
+ * before, so the reader skips the checks of spelling and agreement.
  */
 export class SnapshotLineReader extends LineReader<SnapshotValue> {
   constructor(tenantId: string, known = false) {
@@ -148,9 +148,9 @@ function formatOf(tenantId: string): LineFormat<SnapshotValue> {
   };
 }
 
-/** A line is its value's one canonical text: anything else, if only a space more, would be a second name for it. */
+/** Parses a line, which must be canonical JSON: with a second spelling, equal content would have two hashes. */
 function parsedLine(line: string, number: number): Json {
-  // No text has more UTF-8 bytes than three for each of its units.
+  // A UTF-16 unit takes at most three bytes in UTF-8, so most lines need no exact count.
   if (line.length * 3 >= LINE_BYTES_MAX && Buffer.byteLength(line) >= LINE_BYTES_MAX) {
     throw new SnapshotError('over_limit', `is longer than ${LINE_BYTES_MAX} bytes`, { line: number });
   }

@@ -34,7 +34,7 @@ export function tenantArchives(
   };
 }
 
-/** As `canonicalValue`, with the rule of JSON that the text breaks. */
+/** Does the same as `canonicalValue`, and names the JSON rule that the text breaks. */
 function parse(json: string, place: { readonly object: string }): Json {
   const value = placed(place, () => parseStrictJsonText(json, manifestLimits));
   if (canonicalJson(value) !== json) throw new SnapshotError('malformed', 'is not canonical JSON', place);

@@ -1,6 +1,6 @@
 import type { ChunkSink, ChunkSource } from '../../../../archives/chunk-objects.ts';
 
-/** A small archive held in memory: preflight makes and restores it. */
+/** A small archive in memory. Preflight writes and restores it. */
 export class MemoryArchive implements ChunkSink, ChunkSource {
   readonly #objects = new Map<string, Uint8Array>();
 

@@ -33,17 +33,17 @@ import {
   type ReceiptValue,
 } from './values.ts';
 
-/** An event with the moment of its commit, which orders it among others and which the wire does not show. */
+/** An event with the time of its commit, which orders events and which the wire form does not have. */
 export type EventValue = CanonicalOutboxEvent & { readonly createdAtUtc: string };
 
-/** A record as the wire shows it, by its collection. */
+/** A record in its wire form, with its collection. */
 export type SnapshotValue =
   | { readonly collection: 'commits'; readonly value: ReceiptValue }
   | { readonly collection: 'documents'; readonly value: CanonicalDocument }
   | { readonly collection: 'events'; readonly value: EventValue }
   | { readonly collection: 'fences'; readonly value: FenceValue };
 
-/** The record, read whole, as a snapshot shows it at `nowUtc`; `undefined` for a collection that no tenant has. */
+/** The snapshot value of a whole record at `nowUtc`; `undefined` for a collection that does not belong to tenants. */
 export function valueOf(tenantId: string, record: RecordData, nowUtc: string): SnapshotValue | undefined {
   const { head, key } = record;
   switch (key.collection) {
@@ -61,8 +61,8 @@ export function valueOf(tenantId: string, record: RecordData, nowUtc: string): S
 }
 
 /**
- * A lease belongs to the running service, not to the content: its event is given out again, its delivery counted as
- * made. The wire shows no tokens, so they are forgotten, also those of events that were delivered.
+ * A lease belongs to the running service and not to the content. After a restore the event can be leased again, and its delivery
+ * stays counted. The wire form has no tokens, so a snapshot loses them, also those of delivered events.
  */
 function eventValue(tenantId: string, record: RecordData, nowUtc: string): EventValue {
   const event = settle(readEvent(record), nowUtc);
@@ -122,7 +122,7 @@ export function keyOf({ collection, value }: SnapshotValue): RecordKey {
   }
 }
 
-/** The record as the commits and calls that made it would have left it without any lease of an event. */
+/** The record of a snapshot value: the stored form, without any lease of an event. */
 export function recordOf(entry: SnapshotValue): RecordData {
   switch (entry.collection) {
     case 'commits':
@@ -147,7 +147,7 @@ function documentText(document: CanonicalDocument): string {
   return canonicalJson(withText(document));
 }
 
-/** The document, its content as the text that it was mostly read from. */
+/** The document with its data as text, so that unchanged data is not written again. */
 function withText(document: CanonicalDocument): object {
   return { ...document, data: new CanonicalText(canonicalText(document.data)) };
 }
@@ -156,7 +156,7 @@ function eventWithText(event: CanonicalOutboxEvent): object {
   return { ...event, payload: new CanonicalText(canonicalText(event.payload)) };
 }
 
-/** The value in canonical JSON. A receipt holds all documents and events of its commit: each takes a step. */
+/** The value as canonical JSON, with one step for each document and event of a receipt. */
 export function* valueText({ collection, value }: SnapshotValue): Generator<void, string> {
   if (collection === 'documents') return documentText(value);
   if (collection === 'events') return canonicalJson(eventWithText(value));
@@ -189,7 +189,7 @@ function eventState(event: EventValue): EventState {
   return { ...kept, state: event.deliveredAtUtc === null ? parked : 'delivered', leaseTokenHash: null };
 }
 
-/** The revisions that a receipt holds, as the wire shows them, around the documents of its result. */
+/** The revisions in a receipt in their wire form, with the documents of its result. */
 export function revisionsOf({ result }: ReceiptValue): CanonicalDocumentRevision[] {
   const { transactionId, committedAtUtc } = result;
   return result.documents.map((document) => {

@@ -224,7 +224,7 @@ const attacks: [string, Change, SnapshotFault, string][] = [
   ['a revision with an unknown member', set(`/revisions/0/${SECRET}`, 1), 'invalid', '/revisions/0'],
   ['a revision that is none', set('/revisions/0', SECRET), 'invalid', '/revisions/0'],
   ['an event of no receipt', set('/outbox/1/transactionId', SECRET), 'invalid', '/outbox/1/transactionId'],
-  ['a lease of nobody', set('/outbox/2/leaseOwner', 7), 'invalid', '/outbox/2/leaseOwner'],
+  ['a lease without a holder', set('/outbox/2/leaseOwner', 7), 'invalid', '/outbox/2/leaseOwner'],
   [
     'a lease that ends never',
     set('/outbox/2/leaseExpiresAtUtc', 'x'),
@@ -258,7 +258,7 @@ describe('a snapshot is refused, with its place and without its value, that hold
     expect(error.message).not.toContain(SECRET);
   });
 
-  test('what is no snapshot, is nested endlessly, or is not the one expected', async () => {
+  test('a value that is no snapshot, is nested endlessly, or is not the expected one', async () => {
     for (const value of [null, 1, 'x', [], {}])
       await faultOf('invalid', () => readSnapshot('tenant-a', value));
     const endless: unknown[] = [];
@@ -267,7 +267,7 @@ describe('a snapshot is refused, with its place and without its value, that hold
     const snapshot = await snapshotOf(await sampleTenant());
     await faultOf('hash_mismatch', () => readSnapshot('tenant-a', snapshot, sha256('x')));
     await faultOf('other_tenant', () => readSnapshot('tenant-b', snapshot));
-    // What was expected does not excuse a snapshot that contradicts itself.
+    // The expected hash does not replace the check of the hash in the snapshot.
     const contrary = { ...snapshot, contentHash: sha256('x') };
     await faultOf('hash_mismatch', () => readSnapshot('tenant-a', contrary, GOLDEN_HASH));
   });

@@ -43,12 +43,12 @@ import {
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
 /**
- * The most bytes of lines that one JSON snapshot holds; an archive holds any number.
+ * The most bytes of lines in one JSON snapshot. An archive has no such limit.
  * @testonly
  */
 export const SNAPSHOT_BYTES_MAX: number = limits.snapshotBytesMax;
 
-/** A tenant as one JSON value: the content of its lines as lists, under the same hash. */
+/** A tenant as one JSON value: the content of its lines as lists, with the same hash. */
 export interface TenantSnapshot {
   readonly tenantId: string;
   readonly documents: readonly CanonicalDocument[];
@@ -60,14 +60,14 @@ export interface TenantSnapshot {
   readonly contentHash: string;
 }
 
-/** Records for a swap, all of them checked. */
+/** Checked records for a swap. */
 export interface SnapshotContent {
-  /** In the order of their keys; each is made when it is asked for. */
+  /** The records in the order of their keys. Each is built on demand. */
   readonly records: Iterable<RecordData>;
   readonly contentHash: string;
 }
 
-/** Makes the snapshot of a tenant in a store. Throws `too_large` beyond 64 MiB, before it reads more than that. */
+/** Makes the snapshot of a tenant in a store. Throws `too_large` as soon as it has read more than 64 MiB. */
 export async function makeSnapshot(
   tenantId: string,
   pages: RecordPages,
@@ -97,7 +97,7 @@ export async function makeSnapshot(
   };
 }
 
-/** The content of a snapshot, gathered record by record: a tenant has too many records to go through them in one turn. */
+/** Collects the content of a snapshot record by record, because one turn is too short for all records of a tenant. */
 class Lists {
   readonly documents: CanonicalDocument[] = [];
   readonly revisions: CanonicalDocumentRevision[] = [];
@@ -119,7 +119,7 @@ class Lists {
 
   eventsInSteps(): Generator<void, CanonicalOutboxEvent[]> {
     return mappedInSteps(this.#events, ({ createdAtUtc, ...event }) => {
-      // The lists do not show the moment, so the hash could not be found again without the receipt.
+      // The lists do not hold the time of an event, so a restore needs the receipt to compute the hash.
       if (this.#commitMoments.get(event.transactionId) !== createdAtUtc)
         throw new StoreError('corrupt', 'an event does not belong to a receipt');
       return event;
@@ -139,9 +139,8 @@ const MEMBERS = [
 ] as const;
 
 /**
- * Reads a snapshot of the tenant back into records: first its shape, then its size, then its hash, which must be
- * `expectedContentHash` where that is given and the snapshot's own in any case, then whether its documents are those of its
- * revisions. `snapshot` stays as it is.
+ * Converts a snapshot of the tenant to records. Checks its shape, its size, its hash, and its documents against its revisions. The
+ * hash must be the one in the snapshot, and `expectedContentHash` if that is given. Does not change `snapshot`.
  *
  * Throws a `SnapshotError` with the place in the snapshot.
  */
@@ -158,7 +157,7 @@ export function readSnapshot(
   }
 }
 
-/** As `readSnapshot`; between the items of the snapshot, other calls of the process get their turn. */
+/** Does the same as `readSnapshot`, with turns for other calls between the items. */
 export async function readSnapshotInTurns(
   tenantId: string,
   snapshot: unknown,
@@ -173,7 +172,7 @@ export async function readSnapshotInTurns(
   }
 }
 
-/** Pauses after each item, so that its caller decides who works next. */
+/** Pauses after each item, so that the caller can give other work a turn. */
 type Reading<T> = Generator<void, T, undefined>;
 
 function* readingOf(
@@ -200,7 +199,7 @@ function* readingOf(
   if (contentHash !== (expectedContentHash ?? given)) {
     throw new SnapshotError('hash_mismatch', 'the content is whole, and is not the one that was expected');
   }
-  // Only after the hash check, which reports accidental damage first.
+  // Check this after the hash, so that accidental damage is reported as a wrong hash.
   yield* placedReading(checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
   return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
 }
@@ -258,7 +257,7 @@ function* checkedEntries(tenantId: string, snapshot: unknown) {
   return { entries: [...receipts, ...documents, ...fences, ...events], contentHash };
 }
 
-/** Refuses a value that JSON could not hold, item by item. */
+/** Refuses values that are no JSON, item by item. */
 function* plainSnapshot(snapshot: unknown): Reading<void> {
   const { depthMax } = lineLimits;
   if (typeof snapshot !== 'object' || snapshot === null || Array.isArray(snapshot)) {
@@ -279,7 +278,7 @@ function* eachItem<T>(items: readonly unknown[], read: (item: unknown, place: nu
   return found;
 }
 
-/** A lease is no content: a leased event is restored without its lease. */
+/** A restored event has no lease, because a lease is no content. */
 function withoutLease(value: unknown, pointer: string): unknown {
   if (typeof value !== 'object' || value === null || !('leaseOwner' in value)) return value;
   nullOr(name, value.leaseOwner, `${pointer}/leaseOwner`);
@@ -298,8 +297,8 @@ function refuseRepeated(entries: readonly SnapshotValue[], pointer: string): voi
 }
 
 /**
- * A revision is kept with the commit that wrote it, so the list must be what the receipts hold: one that no receipt
- * knows could not be kept, and one that is left out would come back.
+ * The list of revisions must equal the revisions in the receipts, because the store keeps each revision with its commit: it cannot
+ * store a revision without a receipt, nor leave one out.
  */
 function* checkRevisions(receipts: readonly ReceiptValue[], given: unknown): Reading<void> {
   const held = new Map<string, CanonicalDocumentRevision>();
@@ -332,8 +331,8 @@ function* checkRevisions(receipts: readonly ReceiptValue[], given: unknown): Rea
 }
 
 /**
- * A document is at the last of its revisions, which are numbered from 1 without a gap: one that is not could be written to
- * once more under a number that is taken.
+ * A document must be at its last revision, and the revisions must be numbered from 1 without a gap. Otherwise the next write could
+ * take a number that exists.
  */
 function* checkDocuments(
   documents: readonly CanonicalDocument[],
@@ -381,7 +380,7 @@ function ofKind<C extends SnapshotValue['collection']>(
   return entries.flatMap(({ collection, value }) => (collection === kind ? [value as ValueOf<C>] : []));
 }
 
-/** By the parts of its name, one after the other; texts by their UTF-16 code units, as canonical JSON orders them. */
+/** Sorts by the parts of the name. Texts compare by UTF-16 code units, as in canonical JSON. */
 function* inOrder<T>(
   items: readonly T[],
   nameParts: (item: T) => readonly (string | number)[],

@@ -29,7 +29,7 @@ import { indexValues } from '../../document/index-text.ts';
 import { eventInWireOrder } from '../../outbox/outbox-event.ts';
 import { bytesAtMost, canonicalText } from './canonical-text.ts';
 
-/** A fence as the wire shows it. */
+/** A fence in its wire form. */
 export interface FenceValue {
   readonly tenantId: string;
   readonly name: string;
@@ -40,7 +40,7 @@ export interface FenceValue {
   readonly updatedAtUtc: string;
 }
 
-/** A receipt as the wire shows it. Its result holds the revisions that the commit wrote. */
+/** A receipt in its wire form. Its result holds the revisions that the commit wrote. */
 export interface ReceiptValue {
   readonly transactionId: string;
   readonly tenantId: string;
@@ -109,7 +109,7 @@ const RESULT = [
   'outbox',
 ] as const;
 
-/** Larger than any real count, and small enough to be incremented exactly: restored values are counted on. */
+/** Larger than any real count, and small enough that increments of a restored value stay exact. */
 const COUNT_MAX = 2 ** 52;
 
 export function sameTenant(value: unknown, tenantId: string, pointer: string): void {
@@ -117,7 +117,7 @@ export function sameTenant(value: unknown, tenantId: string, pointer: string): v
     throw invalidMember(pointer, 'must be the tenant of the snapshot', 'tenant_mismatch');
 }
 
-/** Checks a document of the tenant; gives it back with its members in the order of the contract. */
+/** Checks a document of the tenant, and returns it with its members in the order of the contract. */
 export function checkedDocument(tenantId: string, value: unknown, pointer: string): CanonicalDocument {
   const given = members(value, DOCUMENT, pointer);
   const at = (member: (typeof DOCUMENT)[number]) => `${pointer}/${member}`;
@@ -166,7 +166,7 @@ export function checkedFence(tenantId: string, value: unknown, pointer: string):
   };
 }
 
-/** Checks an event without a lease: a snapshot holds no leases, so no token of before works after a restore. */
+/** Checks an event without a lease. A snapshot holds no leases, so earlier tokens are invalid after a restore. */
 export function checkedEvent(tenantId: string, value: unknown, pointer: string): CanonicalOutboxEvent {
   const given = members(value, EVENT, pointer);
   const at = (member: (typeof EVENT)[number]) => `${pointer}/${member}`;
@@ -207,7 +207,7 @@ function checkHeaders(value: unknown, pointer: string): void {
 
 function errorText(value: unknown, pointer: string): string {
   const given = text(value, pointer);
-  // As when it was reported: line breaks belong to an error text.
+  // Use the same rule as the report of the error, which permits line breaks.
   checkProse(given, pointer);
   checkLength(given, limits.outboxErrorLengthMax, pointer);
   return given;
@@ -274,7 +274,7 @@ function checkedRevisions(
   return documents;
 }
 
-/** Events as their commit wrote them: the event records hold their later state. */
+/** The events as the commit wrote them. The event records hold their current state. */
 function checkedWrites(
   receipt: Omit<ReceiptValue, 'result'>,
   result: Members,
@@ -294,7 +294,7 @@ function checkedWrites(
   return events;
 }
 
-/** A store is promised that no commit is larger, so it must not meet one in a restore either. */
+/** Refuses a commit beyond the limit of a request, because stores rely on this limit. */
 function checkTotal(documents: readonly CanonicalDocument[], outbox: readonly CanonicalOutboxEvent[]): void {
   const contents: Json[] = outbox.map(({ payload }) => payload);
   for (const { data } of documents) if (data !== null) contents.push(data);
