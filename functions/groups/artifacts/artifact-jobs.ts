@@ -5,10 +5,10 @@ import type { ObjectParts } from '../../objects/parts.ts';
 
 export const INGEST_HANDLER = 'svc.artifacts.record-ingest';
 
-/** Failures of the store are tried again; a refused record is not. */
+/** Failures of the store are retried; the refusal of a record is not. */
 const ATTEMPTS_MAX = 3;
 
-/** The job that writes an object with its record. Callers see it as a run. */
+/** The job that writes an object and its record. Callers see the job as a run. */
 export function artifactJobs(objects: ObjectParts, access: RecordAccess): JobPlugin {
   return {
     pluginId: 'svc.artifacts',

@@ -7,7 +7,7 @@ import type { ObjectParts } from '../../objects/parts.ts';
 
 /** The parts that the operation of the group works with. */
 export interface ArtifactsDependencies {
-  /** The layer over the store and the place of large bytes. */
+  /** The objects layer: the store, and the place of large bytes. */
   readonly objects: ObjectParts;
   /** Names the space of each caller. */
   readonly access: RecordAccess;
@@ -19,7 +19,7 @@ export interface ArtifactsDependencies {
 }
 
 export interface ExternalContext {
-  /** `null` where the service has no keys to verify a proof with: one that is given is then refused. */
+  /** `null` if the service has no keys to verify proofs. It then refuses a request with a proof. */
   readonly verify: VerifyContext | null;
   readonly isRequired: boolean;
 }

@@ -33,9 +33,9 @@ type Handlers = GroupHandlers<'artifacts'>;
 const ofOperation = { operationId: 'ingestRecordArtifact', handlerId: INGEST_HANDLER, requested: 1 } as const;
 
 /**
- * Reads the manifest, then the bytes, which count as held until the answer; then admits one run. What the manifest gets wrong is
- * refused before the bytes are read. A repeat of a request that was admitted is answered as the first was, also where its proof has
- * expired or its collection has gone since; that costs a read only where they refuse it.
+ * Reads the manifest, then the bytes, which count as held until the answer, then admits one run. A faulty manifest is refused before
+ * the bytes are read. The repeat of an admitted request gets the first answer, even if its proof has expired or its collection was
+ * deleted since; the key is looked up only after such a refusal.
  */
 export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handlers['ingestRecordArtifact'] {
   const { objects, access, jobs, plugin } = dependencies;
@@ -70,7 +70,7 @@ function manifestText(form: string): string {
   return membersOf(compactJson(form)).find(({ name }) => name === 'manifest')?.value ?? '{}';
 }
 
-/** What the proof and the collection say. They may have changed since the same request was admitted, so a refusal waits for its key. */
+/** Checks proof and collection, and returns a refusal instead of throwing it: the same request may have been admitted earlier. */
 async function judged(
   dependencies: ArtifactsDependencies,
   space: string,
@@ -102,7 +102,7 @@ function isVerified(
   return true;
 }
 
-/** The run reads the policy again: it may have changed by then. */
+/** Checks the record by the policy. The run checks again, because the policy may change. */
 async function checkRecord(
   { objects: { records } }: ArtifactsDependencies,
   space: string,
@@ -120,7 +120,7 @@ async function receiveArtifact(
   { header }: CallContext,
   lease: ByteLease,
 ): Promise<ReceivedBytes> {
-  // A form of known length has at most as many bytes of an artifact.
+  // The artifact has at most as many bytes as the form.
   const declared = header?.('content-length');
   const roomBytes = declared === undefined ? null : Number(declared);
   const bytesMax = limits.artifactBytesMax;
@@ -145,14 +145,14 @@ function requestOf(
   };
 }
 
-/** What two requests under one key must have in common. The proof is none of it: a later one of the same request is another token. */
+/** The parts that must be equal in all requests under one key. The proof is not one of them: a retry may carry a newer token. */
 function asked(request: ArtifactRequest): { readonly payload: Json; readonly payloadHash: string } {
   const { externalContextVerified: _, ...intent } = request;
   const payload = request as unknown as Json;
   return { payload, payloadHash: sha256(canonicalJson(intent)) };
 }
 
-/** Small bytes lie in the payload of the run. Larger ones are staged once it is known that no earlier request has the key. */
+/** Stores small bytes in the payload of the run. Stages larger bytes, but only if no earlier request has the key. */
 async function admit(
   { objects, jobs, plugin }: ArtifactsDependencies,
   job: Omit<JobRequest, 'payload'>,

@@ -6,7 +6,7 @@ import type { ObjectParts } from '../../objects/parts.ts';
 import type { ObjectMetadata } from '../../objects/rules/metadata.ts';
 import { RunFailure } from '../../runs/plugin.ts';
 
-/** What the caller asked for, as the run has it. The token of an external context is no part of it. */
+/** The request as the run stores it, without the token of an external context. */
 export interface ArtifactRequest {
   readonly collection: string;
   /** The record as its JSON text. */
@@ -23,16 +23,16 @@ export interface ArtifactRequest {
 }
 
 interface ArtifactPayload extends ArtifactRequest {
-  /** Names the staged bytes, and what an earlier execution has written. */
+  /** Identifies the staged bytes, and the object that an earlier execution has written. */
   readonly ticket: string;
-  /** Small bytes in base64; `null` where they lie apart. */
+  /** Small bytes in base64; `null` if the bytes are staged. */
   readonly inline: string | null;
 }
 
-/** Refusals that another attempt does not change. */
+/** Refusals that a retry cannot change. */
 const FINAL: ReadonlySet<string> = new Set(['precondition_failed', 'collection_not_found']);
 
-/** Writes the object and its record in one transaction. Another execution writes nothing and answers the same. */
+/** Writes the object and its record in one transaction. A repeated execution writes nothing and returns the same result. */
 export async function ingestByJob(objects: ObjectParts, context: JobContext): Promise<Json> {
   const { payload, job } = context;
   const given = payload as unknown as ArtifactPayload;

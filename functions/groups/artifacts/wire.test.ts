@@ -4,7 +4,7 @@ import { RecordSpace } from '../../../test/security/record-space.ts';
 import { artifactForm, type Form, formOf } from '../../../test/support/forms.ts';
 import { hurried, type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of artifacts on the wire. Every answer is held against its model. */
+/** Artifacts over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 let space: RecordSpace;

@@ -6,10 +6,10 @@ import { isTerminal } from '../../runs/run.ts';
 export const CREATE_HANDLER = 'svc.collections.create';
 export const DELETE_HANDLER = 'svc.collections.delete';
 
-/** Failures of the store are tried again; a refused policy is not. */
+/** Failures of the store are retried; the refusal of a policy is not. */
 const ATTEMPTS_MAX = 3;
 
-/** The jobs that create and delete collections. Callers see them as runs. */
+/** The jobs that create and delete collections. Callers see the jobs as runs. */
 export function collectionJobs({ records, access }: Pick<JobLayers, 'records' | 'access'>): JobPlugin {
   const common = { maxAttempts: ATTEMPTS_MAX, concurrencyKey: 'svc.collections.manage' };
   const judge =
@@ -51,7 +51,7 @@ export function collectionJobs({ records, access }: Pick<JobLayers, 'records' | 
         return run !== undefined && !isTerminal(run.status);
       };
       const { sweepStale } = await import('../../collections/reindex-sweep.ts');
-      // Neither waits for the other to succeed.
+      // A failure of one must not prevent the other.
       const [reindexed, swept] = await Promise.allSettled([
         sweepStale(records, isOver),
         sweepRetired(records, { isOver, isRunActive }),

@@ -1,7 +1,7 @@
 import type { InspectedCollection } from '../../collections/inspect-collection.ts';
 import type { Anomaly, VectorInspection, WordFrequencies } from '../../collections/rules/inspection.ts';
 
-/** The JSON of an inspection. Its counts are sorted, and words that look like integers keep their place. */
+/** The JSON of an inspection with sorted counts. Written by hand, because objects would move names that look like integers. */
 export function inspectionText(
   { collection, inspection }: InspectedCollection,
   generatedAt: string,
@@ -54,7 +54,7 @@ function countsText(counts: WordFrequencies): string {
   return `{${counts.map(([word, count]) => `${JSON.stringify(word)}:${count}`).join(',')}}`;
 }
 
-/** No name of a member looks like an integer. */
+/** Writes an object with these members. Their names do not look like integers. */
 function objectText(members: Readonly<Record<string, string>>): string {
   return `{${Object.entries(members)
     .map(([name, json]) => `"${name}":${json}`)

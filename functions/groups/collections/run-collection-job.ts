@@ -7,7 +7,7 @@ import { type PolicyRequest, readPolicy } from '../../collections/rules/policy.t
 import type { JobContext } from '../../jobs/job-plugin.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 
-/** Answers the policy as it was first stored. */
+/** Returns the policy as it was first stored. */
 export async function createByJob(records: RecordParts, context: JobContext): Promise<Json> {
   const { payload, job } = context;
   const { policy } = payload as unknown as { readonly policy: PolicyRequest };
@@ -16,7 +16,7 @@ export async function createByJob(records: RecordParts, context: JobContext): Pr
   return collection.policy as unknown as Json;
 }
 
-/** Removes what the admission found, or the first execution: a collection that was created since under the same name stays. */
+/** Deletes the collection that existed at the admission or the first execution. A newer collection of the same name stays. */
 export async function deleteByJob(records: RecordParts, context: JobContext): Promise<undefined> {
   const { collection } = context.payload as unknown as { readonly collection: string };
   const { space } = context.job;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of collections and records on the wire. Every answer is held against its model. */
+/** Collections and records over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

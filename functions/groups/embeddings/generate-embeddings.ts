@@ -12,7 +12,7 @@ const NUMBER_BYTES = 16;
 /** A vector is two levels below the answer. */
 const ITEMS_DEPTH = 2;
 
-/** The bytes of the answer count as held before the work begins: a process without room for them refuses the call unpaid. */
+/** Counts the bytes of the answer before the work begins, so that a process without room refuses before it pays the provider. */
 export function generateEmbeddings({
   embeddings,
   access,
@@ -28,7 +28,7 @@ export function generateEmbeddings({
     );
     const { turns } = embeddings;
     if (turns === undefined) return { status: 200, body: { ...answer, items: items.map(shown) } };
-    // Many long vectors are megabytes: written in one go, every other call would wait.
+    // Many long vectors are megabytes; writing them in one step would block every other call.
     const text = await jsonInTurns({ ...answer, items }, ITEMS_DEPTH, turns.of(space, signal));
     const written: unknown = new JsonText(text);
     return { status: 200, body: written as EmbeddingResponse };

@@ -128,12 +128,12 @@ test('is called as often as the settings allow', async () => {
     expect.objectContaining({ code: 'provider_limit_reached', failureClass: 'rate_limit' }),
   ]);
   expect(Number(new Headers(refused.headers).get('retry-after'))).toBeGreaterThan(0);
-  // What was paid for needs no call.
+  // The stored vector of `a` needs no call.
   expect((await embed({ text: 'a' })).status).toBe(200);
   expect(server.received).toHaveLength(1);
 });
 
-test('is called no further by tries of one call than the settings allow', async () => {
+test('is not called by the retries of one request more often than the settings allow', async () => {
   await start([json({}, 503)], { 'Providers:0:CallsPerMinute': '2' });
   expect((await embed({ text: 'a' })).json).toMatchObject({ status: 503, providerStatus: 'http_503' });
   expect(server.received).toHaveLength(2);
@@ -141,7 +141,7 @@ test('is called no further by tries of one call than the settings allow', async 
   expect(server.received).toHaveLength(2);
 });
 
-test('is left alone after five failures, and told of by health', async () => {
+test('is not called for a while after five failures, and health shows it', async () => {
   await start([json({}, 401), json({}, 503)]);
   const statuses: unknown[] = [];
   for (let each = 0; each < 7; each += 1) {

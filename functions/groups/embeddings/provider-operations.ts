@@ -15,7 +15,7 @@ export function listEmbeddingProviderGuidance(
   return async () => ({ status: 200, body: guidanceOf(providers) });
 }
 
-/** Calls no provider: a stranger to the settings may ask often, and each call of a paid one costs. */
+/** Calls no provider, because callers may ask often and each call of a paid provider costs. */
 export function getEmbeddingProviderDoctor({
   active,
 }: EmbeddingProviders): Handlers['getEmbeddingProviderDoctor'] {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 import { builtInEmbedder } from '../../embeddings/built-in.ts';
 
-/** What callers see of embeddings on the wire. Every answer is held against its model. */
+/** Embeddings over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { identifier } from '../../kernel/identifiers.ts';
 import { DISPATCH_HEADER } from '../../queue/port.ts';
 import type { Delivered } from '../../runs/engine.ts';
 
-/** Operations of the hosted worker. They are no part of the contract. */
+/** Operations of the hosted worker, which are not in the contract. */
 
 /** Upper bound of a message. */
 const MESSAGE_BYTES_MAX = 16_384;
@@ -79,8 +79,8 @@ export interface HostedWorker {
 }
 
 /**
- * Leases the run that the message names; the store decides what happens to it. Success means that the queue may drop
- * the message, also for an unknown run. On failure the queue delivers it again.
+ * Leases the run that the message names, and executes it. Success means that the queue may drop the message, also for an unknown run.
+ * After a failure the queue delivers it again.
  */
 export function receiveDelivery(worker: HostedWorker) {
   return async ({ body }: { readonly body: Json }, { header }: CallContext) => {

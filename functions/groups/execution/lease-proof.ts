@@ -16,7 +16,7 @@ interface Proof {
   readonly workerId: string;
 }
 
-/** Checks caller and worker. The lease decides about the run. */
+/** Checks caller and worker. The lease token decides about the run. */
 export function heldBy({ access }: ExecutionDependencies, caller: Caller, proof: Proof): Held {
   const workerId = identifier(proof.workerId, '/workerId');
   const runId = runIdOfLeaseKey(proof.leaseKey);
@@ -34,7 +34,7 @@ export function heldBy({ access }: ExecutionDependencies, caller: Caller, proof:
 
 const PROOF = ['leaseKey', 'leaseToken', 'workerId'] as const;
 
-/** Bytes of a body within which the proof must come. Workers write it first; a caller without a lease gets no more read. */
+/** The proof must be in the first bytes of a body, which is where workers write it. Without a lease the server reads no more. */
 const PROOF_BYTES_MAX = 1024 * 1024;
 
 /** Refuses a large body whose sender holds no active lease, before the server reads it to its end. */
@@ -51,11 +51,11 @@ export function judgeByLease(dependencies: ExecutionDependencies): BodyJudge {
   };
 }
 
-/** A member whose value is a text, and what stands between members. */
+/** A member with a string value, and the separator before it. */
 const TEXT_MEMBER = /\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")/y;
 
 /**
- * The proof, where it comes before all members that are no texts; the whole body is parsed and checked later.
+ * The proof, if it comes before all members that are no strings. The server parses and checks the whole body later.
  * @testonly
  */
 export function proofIn(beginning: Uint8Array): Proof | null {
@@ -76,7 +76,7 @@ export function proofIn(beginning: Uint8Array): Proof | null {
   return { leaseKey, leaseToken, workerId };
 }
 
-/** More than the three texts of the proof may take. */
+/** More than the length of the three strings of the proof. */
 const HEAD_BYTES = 16 * 1024;
 
 function parsed(text: string | undefined): string | null {

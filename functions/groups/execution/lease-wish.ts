@@ -20,7 +20,7 @@ export function ttlOf(ttlSeconds: number | null | undefined): number {
   return Math.ceil((ttlSeconds ?? limits.executionLeaseSecondsDefault) * 1_000);
 }
 
-/** The handlers of a request for a run, each once. `pointer` is the place of the request in the body. */
+/** The distinct handlers of a request for a run. `pointer` is the place of the request in the body. */
 export function wantedHandlers(handlerIds: readonly string[], pointer = ''): readonly string[] {
   const wanted = handlerIds.map((id, index) => identifier(id, `${pointer}/handlerIds/${index}`));
   if (new Set(wanted).size < wanted.length)
@@ -43,15 +43,15 @@ export function leaseWish(
 
 type Asked = ExecutionExternalWorkerNextLeaseRequest | null | undefined;
 
-/** Leases the next run of the worker whose call has ended its lease; the answer to that call gets the members returned. */
+/** Leases the next run for a worker whose call has ended its lease. Returns members for the answer to that call. */
 export type LeaseAfter = (
   workerId: string,
   context: CallContext,
 ) => Promise<{ readonly next?: ExecutionExternalWorkerLease }>;
 
 /**
- * Checks the request that a call carries for the next run, before the call is decided. Afterwards nothing makes the call fail:
- * its result is durable, and a worker without a next run asks by a lease call, which says why it gets none.
+ * Checks the request for the next run before the call that carries it is executed. After that the call cannot fail: its result is
+ * durable, and a worker without a next run makes a lease call, whose answer gives the reason.
  */
 export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): LeaseAfter {
   if (asked === null || asked === undefined) return () => Promise.resolve({});
@@ -59,11 +59,11 @@ export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): L
   const ttlMs = ttlOf(asked.ttlSeconds);
   const { runtime } = dependencies;
   return async (workerId, { caller, signal, draining, crowded }) => {
-    // Give no run to a caller that has gone, from a server that stops, or where a lease call would be refused.
+    // Lease no run for a disconnected caller, on a stopping server, or if a lease call would be refused.
     if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
     try {
       const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
-      // Where a queue of this process announces runs, an unknown one is left to the lease call that follows, which searches the store.
+      // If a queue of this process announces runs, take announced ones only: the next lease call searches the store.
       const run = await leaseNext(runtime, { ...wish, wait: null, isNotified: true, signal });
       return run === null ? {} : { next: await wireLease(runtime, run, wish.token, workerId) };
     } catch (error) {

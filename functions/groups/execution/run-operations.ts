@@ -46,7 +46,7 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
   };
 }
 
-/** The started run, at its end or as it stands when the time is over. Only a caller who may read the run waits for it. */
+/** The started run, at its end or when the wait time is over. Waits only for a caller that may read the run. */
 async function ended(
   { runtime, access }: ExecutionDependencies,
   started: Run,
@@ -56,11 +56,11 @@ async function ended(
   const { caller } = context;
   const mayRead = access === null || access.maySee(verified(caller), started);
   if (waitSeconds === 0 || !mayRead || isTerminal(started.status)) return started;
-  // The run is started: a read of it that fails must not look like a refused start.
+  // The run has started, so a failed read must not look like a refused start.
   return untilEnded(runtime, started.id, waitSeconds, context).catch(() => started);
 }
 
-/** Reads the run, and waits for its end while the time lasts. `guard` judges each state of it. */
+/** Reads the run, and waits for its end until the time is over. `guard` checks each state. */
 async function untilEnded(
   runtime: Runtime,
   runId: string,
@@ -80,7 +80,7 @@ async function untilEnded(
   return runtime.watch.until({ runId, waitMs, signal: over }, look);
 }
 
-/** The run as the answer to a change of it shows it: whole only to a caller who may also read it. */
+/** The run in the answer to a change. Only a caller that may read the run gets the whole of it. */
 function seenAs({ access }: ExecutionDependencies, caller: Caller, run: Run): Run {
   if (access === null || access.maySee(verified(caller), run)) return run;
   return asReceipt(run, caller.principal);
@@ -108,7 +108,7 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
   };
 }
 
-/** A caller of many tenants leaves places to each; one that may name tenants at will has no more than its own share. */
+/** Owners of a waiting call. A caller that may name any tenant has only its own share of places. */
 function waitOwners(caller: Caller, run: Run, aside?: () => void): PlaceOwners {
   const own = placeOwnerOf(caller, aside);
   const tenant = tenantOwner(run, limits.executionRunWaitingCallsPerTenantMax);

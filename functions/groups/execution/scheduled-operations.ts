@@ -22,7 +22,7 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
     id: name,
     group: 'execution',
     stability: 'internal',
-    // Same class as the operations of the contract that do the same.
+    // The operations of the contract for the same work have this class.
     authorizationClass: 'execution-policy',
     rateClass: null,
     accessOperation: 'maintenance',
@@ -38,7 +38,7 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
   };
 }
 
-/** Forgotten runs that the log names. */
+/** The most forgotten runs that one log line names. */
 const FAULTS_TOLD = 10;
 
 async function accountOfRuns(runtime: ExecutionDependencies['runtime'], isOver: () => boolean) {
@@ -55,10 +55,10 @@ export function scheduledHandler(
   const work = {
     reconcile: async (now: number, deadline: number) => ({
       ...(await reconcileAll(runtime, now, { deadline })),
-      // A large collection that is removed takes many calls: once a day would not keep up.
+      // The removal of a large collection takes many calls, so once a day is not enough.
       upkeep: await runUpkeep(runtime, upkeep),
     }),
-    // The check for forgotten runs reads every run, so it happens with the daily prune only.
+    // The check for forgotten runs reads every run, so only the daily prune makes it.
     prune: async (now: number, deadline: number) => ({
       ...(await pruneAll(runtime, now, { deadline, ageMsMin: runtime.options.retainedAgeMsMin })),
       upkeep: await runUpkeep(runtime, upkeep),

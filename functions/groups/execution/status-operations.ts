@@ -91,7 +91,7 @@ interface StoreState {
   readonly activeRuns: number | null;
 }
 
-/** A store that fails is part of the answer: the caller asks for exactly that. */
+/** A failed read of the store is part of the answer and no error, because the caller asks for the state of the store. */
 async function storeState(runtime: Runtime, parts: readonly RunPart[] | null): Promise<StoreState> {
   let activeRuns: number | null = null;
   try {

@@ -97,7 +97,7 @@ export function putExternalExecutionLeaseArtifact(
     const turns = dependencies.runtime.world.turns.of(placeOwnerOf(caller).name);
     const write = await checkArtifact(body.artifact, turns, '/artifact');
     const held = heldBy(dependencies, caller, body);
-    // The whole content may be large; its length tells apart what one worker would confuse.
+    // The content may be large, so the hash covers its length only, which is enough against mistakes of one worker.
     const { name, kind, mediaType, uri, text } = write;
     const named = nameOf(body.writeId, () => ({
       name,
@@ -132,7 +132,7 @@ export function getExternalExecutionLeaseCheckpoint(
     const key = checkName(body.key, '/key');
     const held = heldBy(dependencies, caller, body);
     const found = await readCheckpoint(dependencies.runtime, held, key, now);
-    // Every first attempt asks for its checkpoint.
+    // Every first attempt reads its checkpoint, so absence is no error in the log.
     if (found === null) throw new ExpectedAbsence('The run has no such checkpoint');
     return { status: 200, body: wireCheckpoint(found) };
   };
@@ -164,7 +164,7 @@ export function waitExternalExecutionLease(
   };
 }
 
-/** The worker's name for a write that it may repeat, with the hash of the write; `null` without a name. */
+/** The worker's name for a repeatable write, with the hash of the write; `null` without a name. */
 function nameOf(
   id: string | null | undefined,
   write: () => JsonObject,

@@ -5,7 +5,7 @@ import type {
 import type { ExaminedGraph } from '../../graph/examine-graph.ts';
 import type { GraphInspection } from '../../graph/inspect-collection-graph.ts';
 
-/** An inspection as the contract has it. */
+/** An inspection in the form of the contract. */
 export function inspectionResult(
   inspected: GraphInspection,
   generatedAt: string,
@@ -27,7 +27,7 @@ export function inspectionResult(
   };
 }
 
-/** An examination as the contract has it. */
+/** An examination in the form of the contract. */
 export function doctorResult(examined: ExaminedGraph, generatedAt: string): SvcGraphDoctorResult {
   return { ...examined, generatedAt, inspection: inspectionResult(examined.inspection, generatedAt) };
 }

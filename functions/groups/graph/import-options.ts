@@ -4,7 +4,7 @@ import type { ImportOptions } from '../../graph/rules/graph-policy.ts';
 import type { EnvelopeRequest } from '../../graph/rules/read-envelope.ts';
 import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 
-/** What a request for an import says beside its graph, with the defaults. */
+/** The options of an import, with their defaults. */
 export function importOptions(request: SvcGraphCollectionImportRequest): ImportOptions {
   return {
     createCollectionIfMissing: request.createCollectionIfMissing ?? true,
@@ -15,7 +15,7 @@ export function importOptions(request: SvcGraphCollectionImportRequest): ImportO
 
 const LISTS = ['nodes', 'edges', 'assertions', 'reviews', 'projections'] as const;
 
-/** The graph, once what its own record holds is no larger than a record. Throws `limit_exceeded` naming the member. */
+/** The graph, if the record of its own members is not too large. Otherwise throws `limit_exceeded` with the member. */
 export function checkedEnvelope(request: SvcGraphCollectionImportRequest): EnvelopeRequest {
   const { envelope } = request;
   checkSize(envelope.scope, 'scope');
@@ -24,8 +24,8 @@ export function checkedEnvelope(request: SvcGraphCollectionImportRequest): Envel
 }
 
 /**
- * Throws `limit_exceeded` naming an element that no record can hold; an import gives such an element an outcome of its own. One element
- * a step.
+ * Throws `limit_exceeded` for the first element that is too large for a record. An import reports such an element in its results
+ * instead. Checks one element in each step.
  */
 export function* checkElements({ envelope }: SvcGraphCollectionImportRequest): Generator<void, void> {
   for (const list of LISTS) {
@@ -40,7 +40,7 @@ function checkSize(json: unknown, pointer: string): void {
   checkJsonBytes(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
 }
 
-/** The graph as its schema has accepted it. */
+/** The graph of a request that passed its schema. */
 export function envelopeIn({ envelope }: SvcGraphCollectionImportRequest): EnvelopeRequest {
   return envelope as unknown as EnvelopeRequest;
 }

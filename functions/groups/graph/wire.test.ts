@@ -7,7 +7,7 @@ import type {
 import { RecordSpace } from '../../../test/security/record-space.ts';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of graphs on the wire. Every answer is held against its model. */
+/** Graphs over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

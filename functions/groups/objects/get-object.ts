@@ -13,8 +13,8 @@ import { readPlace } from '../../objects/rules/object-name.ts';
 const SLICE_BYTES = 64 * 1024;
 
 /**
- * The bytes count as held from before they are fetched until the answer is sent. They are fetched before the status line, so that
- * one that cannot be read is a refusal and no broken answer.
+ * The bytes count as held from before the fetch until the answer is sent. They are fetched before the status line, so that a failed
+ * read is an error response and no broken body.
  */
 export function getObject(objects: ObjectParts, access: RecordAccess): GroupHandlers<'objects'>['getObject'] {
   return async ({ params }, context) => {
@@ -24,7 +24,7 @@ export function getObject(objects: ObjectParts, access: RecordAccess): GroupHand
       const found = await readObject(objects, space, readPlace(params), { lease, wants: wantsOf(context) });
       if (found === null) throw new ExpectedAbsence('The container has no object of this key.');
       const { info, bytes } = found;
-      // A call inside the process has no end of an answer, so its bytes count until they are fetched.
+      // A call in the process has no end of an answer, so its bytes count until they are fetched.
       if (context.settled === undefined) lease.release();
       else context.settled(() => lease.release());
       return { status: 200, body: answerOf(info, bytes, lease), headers: fieldsOf(info) };
@@ -35,21 +35,21 @@ export function getObject(objects: ObjectParts, access: RecordAccess): GroupHand
   };
 }
 
-/** `HEAD` asks for the fields alone, a caller that has the bytes gets 304, and a range behind their end 416. */
+/** `HEAD` returns only header fields, a caller with a current copy gets 304, and a range after the end gets 416. */
 function wantsOf({ header, method = 'GET' }: CallContext): (info: ObjectInfo) => boolean {
   const selection = selectionOf(method, header ?? (() => undefined));
   return ({ etag, contentLength, updatedAt }) =>
     carriesBytes(selection, { etag: `"${etag}"`, size: contentLength, modifiedAt: Date.parse(updatedAt) });
 }
 
-/** Bytes that are on their way: a client that takes them slowly is cut off where others need the memory. */
+/** The answer with the bytes. The server disconnects a slow client if other calls need the memory. */
 function answerOf(
   { contentType, contentLength, etag, updatedAt }: ObjectInfo,
   bytes: Uint8Array | null,
   lease: ByteLease,
 ): StoredBytes {
   const cut = new AbortController();
-  // Nothing else refers to the whole object, so that it is free once a part of it is on its way.
+  // Keep the only reference to the bytes here, so that the memory of the whole object is freed once a part was copied.
   const kept = { bytes };
   return new StoredBytes({
     mediaType: contentType ?? DEFAULT_MEDIA_TYPE,
@@ -71,13 +71,13 @@ function answerOf(
   });
 }
 
-/** A small part is copied: while a client takes it, the memory of the whole object is for others. */
+/** Copies a small part, so that the memory of the whole object is free while a client reads the part. */
 function partOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const part = bytes.subarray(start, end);
   return part.byteLength * 2 > bytes.byteLength ? part : new Uint8Array(part);
 }
 
-/** A browser that is led to an object saves it: a page or a picture of a stranger never runs with the rights of this origin. */
+/** Fields that make a browser save the object, so that a foreign page or picture never runs with the rights of this origin. */
 function fieldsOf({ etag, contentHash, metadata, updatedAt }: ObjectInfo) {
   return {
     ETag: `"${etag}"`,

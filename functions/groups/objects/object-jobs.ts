@@ -2,7 +2,7 @@ import { hasActiveRun, TICKET_TAG } from '../../jobs/active-run.ts';
 import type { JobPlugin } from '../../jobs/job-plugin.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
 
-/** The upkeep of objects: bytes that an object has lost, or never became one, are removed once their time has come. */
+/** The upkeep of objects: removes bytes that no object uses any more, or that never became an object, after a time. */
 export function objectJobs(objects: ObjectParts): JobPlugin {
   return {
     pluginId: 'svc.objects',

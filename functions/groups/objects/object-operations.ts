@@ -41,7 +41,7 @@ export function listObjects(
 export function putObject(objects: ObjectParts, access: RecordAccess): Handlers['putObject'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'write');
-    // RFC 9110 section 14.5: a part of the bytes would take the place of the whole.
+    // RFC 9110 section 14.5: a partial PUT would replace the whole object by a part.
     if (context.header?.('content-range') !== undefined)
       throw invalidMember('/Content-Range', 'is not allowed: an object is written whole');
     const info = await writeObject(objects, space, {
@@ -68,7 +68,7 @@ function conditionsOf({ header }: Pick<CallContext, 'header'>): Conditions {
   return { ifMatch: header?.('if-match'), ifNoneMatch: header?.('if-none-match') };
 }
 
-/** HTTP has checked the field; a body in chunks has none. */
+/** The declared length, which HTTP has checked; `null` for a body in chunks. */
 function declaredBytes({ header }: Pick<CallContext, 'header'>): number | null {
   const declared = header?.('content-length');
   return declared === undefined ? null : Number(declared);

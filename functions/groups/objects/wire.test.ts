@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of objects on the wire. Every answer is held against its model. */
+/** Objects over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

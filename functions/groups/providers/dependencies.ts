@@ -14,10 +14,10 @@ export interface ProvidersDependencies extends JobFamily<ProviderLayers> {
 
 export interface ProvidersOfGroup {
   readonly all: readonly RegisteredProvider[];
-  /** `undefined`: there is no such provider. */
+  /** `undefined` for an unknown provider. */
   readonly find: (id: string) => RegisteredProvider | undefined;
   /** The limits of calls and tokens of the providers over the network. */
   readonly limited: readonly LimitedProvider[];
-  /** What is found out about a provider without a call of it, beside what its target says. */
+  /** Checks of a provider that need no call of it, beside those from its target. */
   readonly checks: (id: string) => Promise<readonly ProviderDoctorCheck[]>;
 }

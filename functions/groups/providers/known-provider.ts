@@ -11,7 +11,7 @@ export function knownProvider({ find }: ProvidersOfGroup, id: string): Registere
   return provider;
 }
 
-/** All of them, in the order of their ids. */
+/** The targets of all providers, in the order of their ids. */
 export function targetsOf({ all }: ProvidersOfGroup): readonly ProviderTarget[] {
   return inOrder(all.map(({ target }) => target));
 }

@@ -37,7 +37,7 @@ async function start(replies: readonly Reply[], more: Readonly<Record<string, st
       'Providers:0:Capabilities:1': 'ai.embedding',
       'Providers:0:Dimensions': '2',
       'Providers:0:ApiKey': KEY,
-      // What passes ends a run here as what does not.
+      // Without patience, a temporary failure ends a run like a permanent one.
       'Embeddings:PatienceMinutes': '0',
       'Server:LogLevel': 'debug',
       ...more,
@@ -80,7 +80,7 @@ test('a model that asks to wait is asked again inside the time of the run', asyn
 
 test('one that asks to wait for longer than the run is not asked again', async () => {
   await start([json({}, 429, { 'retry-after': '120' }), saying('Hi')]);
-  // What is left of it stays above a minute: a shorter time is hurried.
+  // Leave more than a minute: for a shorter time the service does not wait for the provider's pause.
   const job = await run({ ...hello, timeoutSeconds: 90 });
   expect(job).toMatchObject({ status: 'Failed', failureClass: 'rate_limit', providerStatus: 'http_429' });
   expect(job.result?.rejection).toMatchObject({

@@ -8,11 +8,11 @@ import type { ProviderTarget } from '../../providers/rules/target.ts';
 import type { ProvidersDependencies } from './dependencies.ts';
 import { knownProvider, targetsOf } from './known-provider.ts';
 
-/** What is known of providers, from the settings and what is stored: each call of a paid one would cost. */
+/** The state of providers from settings and stored facts. No operation here calls a provider, because calls cost money. */
 
 type Handlers = GroupHandlers<'providers'>;
 
-/** The targets with what is stored and checked of them, in their order. */
+/** The targets in their order, each with its stored facts and its checks. */
 async function factsOf(
   { providers, capabilities, authRequired }: ProvidersDependencies,
   targets: readonly ProviderTarget[],

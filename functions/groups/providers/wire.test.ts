@@ -5,7 +5,7 @@ import { type RunningService, startService } from '../../../test/support/service
 import { machine } from '../../compose/machine.ts';
 import { json, type ModelServer, startModelServer } from '../../providers/outgoing/model-server.fixture.ts';
 
-/** What callers see of providers on the wire. Every answer is held against its model. */
+/** Providers over HTTP. Every answer is checked against its model. */
 
 const LOCAL = 'local-deterministic-ai';
 const RERANKER = 'local-token-overlap-reranker';

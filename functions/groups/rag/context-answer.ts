@@ -5,7 +5,7 @@ import type { BuiltContext } from '../../rag/build-context.ts';
 import { contextJson } from '../../rag/rules/context-json.ts';
 import type { RetrievalParts } from '../../retrieval/parts.ts';
 
-/** The JSON text of a context. Others get their turn while it is written. */
+/** The JSON text of a context, written with turns for other calls. */
 export function contextText(
   turns: Turns,
   { retrieval, options, chosen, cited, text, graph, trace }: BuiltContext,
@@ -27,7 +27,7 @@ export function contextText(
   return inTurns(steps, turns);
 }
 
-/** Throws where one message cannot carry the answer. */
+/** The answer. Throws if it is too large for one message. */
 export function answered({ records }: RetrievalParts, json: string): JsonText {
   const { answerBytesMax } = records.limits;
   if (Buffer.byteLength(json) <= answerBytesMax) return new JsonText(json);

@@ -26,7 +26,7 @@ export function buildRagContext({
   };
 }
 
-/** The context of a prompt has its text and its citations, whatever the request says of them. */
+/** A prompt always needs text and citations of its context, so the request's options for them do not apply. */
 export function buildRagPrompt({
   retrieval,
   access,

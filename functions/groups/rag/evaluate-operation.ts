@@ -40,7 +40,7 @@ export function evaluateRagContext({
         const { outcome } = each;
         const isShown = body.includeContext === true && 'built' in outcome;
         const answer = caseOf(each, isShown ? await contextText(turns, outcome.built) : null);
-        // The text of a context is held once: as that of its case.
+        // Only the text of the case stays in memory, not the context.
         const text = caseJson(answer);
         grow?.(text.length);
         texts.push(text);

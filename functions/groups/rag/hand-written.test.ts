@@ -3,7 +3,7 @@ import type { RagContextEvaluationResult, RagIngestTextResult } from '../../../c
 import { RecordSpace } from '../../../test/security/record-space.ts';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers write by hand, or name at length, breaks no answer. Every answer is held against its model. */
+/** Odd values and long names in a request break no answer. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

@@ -14,7 +14,7 @@ export async function planText(
   { caller, signal, grow }: CallContext,
 ) {
   const space = access.spaceOf(caller, 'write', query.tenantId);
-  // The plan tells what is stored: which texts are there, in which documents.
+  // The plan reveals stored texts and documents, so the caller needs the right to read.
   access.spaceOf(caller, 'read', query.tenantId);
   const { records, embeddings } = retrieval;
   const startedAt = records.world.clock.now();
@@ -28,7 +28,7 @@ export async function planText(
   return { status: 200 as const, body: ingestAnswer(planned.plan, [], trace) };
 }
 
-/** A dry run asks no model. */
+/** A dry run does not call a model. */
 function embedsNothing(): Promise<never> {
   return Promise.reject(new TypeError('a dry run embeds nothing'));
 }

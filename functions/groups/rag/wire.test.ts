@@ -12,7 +12,7 @@ import { graphPolicy } from '../../graph/rules/graph-policy.ts';
 import { graphRecords } from '../../graph/rules/record-map.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 
-/** What callers see of contexts and prompts on the wire. Every answer is held against its model. */
+/** Contexts and prompts over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 let space: RecordSpace;

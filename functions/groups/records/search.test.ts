@@ -3,7 +3,7 @@ import type { RecordSearchResult } from '../../../contracts/generated/models.ts'
 import { type Answered, RecordSpace } from '../../../test/security/record-space.ts';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of searchRecords on the wire. Every answer is held against its model. */
+/** searchRecords over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 let space: RecordSpace;

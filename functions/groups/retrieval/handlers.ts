@@ -14,7 +14,7 @@ import {
   retrieveRecords,
 } from './retrieval-operations.ts';
 
-/** The operations of the group retrieval. `evaluations` are the places of those without a job: each is the work of many retrievals. */
+/** The operations of the group retrieval. `evaluations` limits evaluations without a job, because each makes many retrievals. */
 export function retrievalHandlers(
   family: JobFamily<RetrievalLayers>,
   evaluations: ReadLanes,

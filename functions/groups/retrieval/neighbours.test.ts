@@ -10,7 +10,7 @@ import { nextTurn } from '../../kernel/turns.ts';
 import type { RetrievalLayers } from './jobs/job-view.ts';
 import { evaluateRetrieval } from './retrieval-operations.ts';
 
-/** What one space takes of a process, and what is left to its neighbours. */
+/** The share of a process that one space uses, and the share of other spaces. */
 
 /** A round trip takes a turn of the event loop, as one to a database does. */
 const memory = () => new MemoryStore(new MemoryDatabase(), { before: nextTurn });

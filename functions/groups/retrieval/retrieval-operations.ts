@@ -59,7 +59,7 @@ export function compareRetrievalEvaluations(
   };
 }
 
-/** A space has a share of the places, and waits for one in its turn: its evaluations leave time to the others. */
+/** Waits for a place. Each space has a share of the places, so its evaluations leave time to other spaces. */
 async function inPlace<Report>(
   evaluations: ReadLanes,
   space: string,

@@ -8,7 +8,7 @@ import type {
 import { createNotes } from '../../../test/support/retrieval-service.ts';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
-/** What callers see of retrievals on the wire. Every answer is held against its model. */
+/** Retrievals over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 beforeAll(async () => {

@@ -2,18 +2,18 @@ import type { Timers } from '../../kernel/world.ts';
 import { type RecordStore, StoreError } from '../../store/port.ts';
 
 /**
- * A place that takes longer is of no use to a caller either.
+ * Timeout of an attempt. Callers could not use a store that is slower.
  * @testonly
  */
 export const TIMEOUT_MS = 5000;
 
 export interface Failure {
   readonly reason: string;
-  /** It answers, but has no room for writes. */
+  /** The store answers, but has no room for writes. */
   readonly full: boolean;
 }
 
-/** Why the attempt does not succeed in time, `undefined` when it does. */
+/** The failure of the attempt; `undefined` if it succeeds in time. */
 export function failureWithin(timers: Timers, attempt: () => Promise<void>): Promise<Failure | undefined> {
   return new Promise((resolve) => {
     const late = { reason: `no answer within ${TIMEOUT_MS} ms`, full: false };

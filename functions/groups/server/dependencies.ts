@@ -7,7 +7,7 @@ import type { CountedProvider } from '../../providers/rules/provider-counts.ts';
 import type { DamageLog } from '../../store/damage.ts';
 import type { RecordStore } from '../../store/port.ts';
 
-/** What the operations of the server group are given. */
+/** The dependencies of the operations of the server group. */
 export interface ServerDependencies {
   readonly world: Pick<World, 'timers'>;
   readonly damage: Pick<DamageLog, 'met'>;
@@ -65,19 +65,19 @@ interface RecordsConfiguration {
 }
 
 interface ObjectsConfiguration {
-  /** The kind of place in which the bytes of large objects lie. */
+  /** The kind of store for the bytes of large objects. */
   readonly store: string;
   readonly place: () => Promise<PayloadPlace>;
-  /** The name of the probe: one of few, so that probes that killed processes leave are few and are removed by later ones. */
+  /** The name of the probe, one of few: so later probes remove the leftovers of killed processes. */
   readonly reference: string;
-  /** A probe is made at most so often, in milliseconds. */
+  /** Minimum time between two probes, in milliseconds. */
   readonly everyMs: number;
 }
 
 interface ProvidersConfiguration {
-  /** What one provider may be asked to do for one space, and what is kept of its jobs. */
+  /** Limits of the calls of one provider for one space, and the retention of its jobs. */
   readonly limits: JsonObject;
-  /** The providers with what was proven of them. */
+  /** The providers with their proven capabilities. */
   readonly counted: () => Promise<readonly CountedProvider[]>;
 }
 

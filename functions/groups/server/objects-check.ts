@@ -6,21 +6,21 @@ import { failureWithin } from './attempt.ts';
 import type { ServerDependencies } from './dependencies.ts';
 
 const PROBE = Buffer.from('svc readiness probe');
-/** A call that settles never must not keep a place that is well again failed until the next start. */
+/** A call that never settles expires, so that the check can see a recovered store without a restart. */
 const EXPIRY_INTERVALS = 10;
-/** Other processes may have the same name for their probe, and remove it. */
+/** Retries, because another process may use the same name for its probe and remove it. */
 const TRIES_MAX = 3;
 
 /**
- * The check `storage.objects`: it writes, reads and deletes a probe where the bytes of large objects lie; no check where the service has
- * no operations on objects. All readers of an interval share one probe, since they are anonymous and it writes.
+ * The check `storage.objects`: writes, reads and deletes a probe in the store of large objects. No check if the service has no
+ * operations on objects. All readers of an interval share one probe, because they are anonymous and it writes.
  */
 export function objectsCheck(
   dependencies: Pick<ServerDependencies, 'world' | 'development' | 'objects'>,
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {
   const { objects } = dependencies;
   let kept: { readonly at: number; readonly check: Promise<ServerReadinessCheck> } | null = null;
-  // A place that hangs is not asked again beside the call that hangs, until that call has expired.
+  // While a call hangs, no second call is made until the first has expired.
   let underWay: { readonly since: number } | null = null;
   return async (now) => {
     if (objects === undefined) return [];
@@ -63,7 +63,7 @@ async function probe(open: () => Promise<PayloadPlace>, reference: string): Prom
     try {
       found = await read(place, reference);
     } catch (error) {
-      // The reason is this error, also where the removal fails.
+      // Report this error, even if the removal fails too.
       await place.remove(reference).catch(() => undefined);
       throw error;
     }
@@ -73,7 +73,7 @@ async function probe(open: () => Promise<PayloadPlace>, reference: string): Prom
   await place.remove(reference);
 }
 
-/** `null` where another process has removed the probe. */
+/** `null` if another process has removed the probe. */
 async function read(place: PayloadPlace, reference: string): Promise<Uint8Array | null> {
   const found = await place.get(reference, PROBE.byteLength);
   if (found !== null && !PROBE.equals(found))
@@ -81,7 +81,7 @@ async function read(place: PayloadPlace, reference: string): Promise<Uint8Array 
   return found;
 }
 
-/** Also over a probe that a process left, because it was killed before it removed it. */
+/** Replaces a probe that a killed process has left. */
 async function putOver(place: PayloadPlace, reference: string): Promise<void> {
   try {
     await place.put(reference, PROBE);

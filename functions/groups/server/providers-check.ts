@@ -6,7 +6,7 @@ import {
 } from '../../providers/rules/provider-counts.ts';
 import type { ServerDependencies } from './dependencies.ts';
 
-/** Readers are anonymous: so long one answer of the database serves all of them. */
+/** Time during which all readers, who are anonymous, share one answer of the database. */
 const KEPT_MS = 5_000;
 
 export interface ProvidersChecked {
@@ -16,7 +16,7 @@ export interface ProvidersChecked {
 
 const NONE: ProvidersChecked = { providers: [], checks: [] };
 
-/** The checks of providers; none where the service runs no capabilities. A store that does not answer is another check's word. */
+/** The checks of providers; none if the service runs no capabilities. Another check reports a store that does not answer. */
 export function providersCheck({
   providers,
 }: Pick<ServerDependencies, 'providers'>): (now: number) => Promise<ProvidersChecked> {

@@ -11,7 +11,7 @@ import { objectsCheck } from './objects-check.ts';
 import { type ProvidersChecked, providersCheck } from './providers-check.ts';
 import { recordsCheck } from './records-check.ts';
 
-/** Checks the configured parts. `ready` is the outcome; the status is 200 in any case, or 503 where the caller asks for it. */
+/** Checks the configured parts. `ready` is the outcome. The status is 200 in any case, unless the caller asks for 503. */
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   const records = recordsCheck(dependencies);
@@ -98,7 +98,7 @@ async function storageCheck({
   return { id, status: 'failed', message, details: shownDetails };
 }
 
-/** No scan for each call: what a read, a write or upkeep has met since the start. */
+/** Damage that reads, writes or upkeep have found since the start. The check makes no scan of its own. */
 function damageChecks({ damage: { met } }: ServerDependencies): ServerReadinessCheck[] {
   if (met === null) return [];
   const message =
@@ -155,7 +155,7 @@ function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadin
   return checks;
 }
 
-/** Concurrent callers share one check: every caller may ask, and no caller may overload the database by asking. */
+/** Concurrent callers share one check, so that anonymous callers cannot overload the database. */
 function sharedCheck<T>(check: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {

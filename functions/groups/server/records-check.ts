@@ -2,10 +2,10 @@ import type { ServerReadinessCheck } from '../../../contracts/generated/models.t
 import { type Failure, failureWithin, ping } from './attempt.ts';
 import type { ServerDependencies } from './dependencies.ts';
 
-/** Readers are anonymous: so long one answer of the database serves all of them. */
+/** Time during which all readers, who are anonymous, share one answer of the database. */
 const KEPT_MS = 5_000;
 
-/** The checks `storage.records` and `storage.traces`, which are one store; none where the service has no operations on records. */
+/** The checks `storage.records` and `storage.traces` of one store; none if the service has no operations on records. */
 export function recordsCheck(
   dependencies: Pick<ServerDependencies, 'world' | 'development' | 'records'>,
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {

@@ -3,7 +3,7 @@ import { RawBody } from '../../http/message.ts';
 import type { Release } from './dependencies.ts';
 import { pathOf } from './health.ts';
 
-/** `GET /`: a greeting for people. Served like an operation, but none of the contract, so no SDK has it. */
+/** `GET /`: a greeting for people. It is served like an operation, but it is not in the contract, so no SDK has it. */
 export const serverInfoOperation: OperationEntry = {
   id: 'getServerInfo',
   group: 'server',
@@ -33,7 +33,7 @@ export const serverInfoOperation: OperationEntry = {
   problems: [],
 };
 
-/** `docs`: there is a page `/docs`. */
+/** `docs`: whether the page `/docs` exists. */
 export function getServerInfo(release: Release, docs: boolean) {
   const text = bannerText(release, docs);
   return async () => ({ status: 200 as const, body: new RawBody('text/plain; charset=utf-8', text) });

@@ -7,7 +7,7 @@ import type { RecordStore } from '../../store/port.ts';
 import { createTraceParts, type TraceParts } from '../../traces/parts.ts';
 import { writeTrace } from '../../traces/write-trace.ts';
 
-/** What callers see of traces on the wire. Every answer is held against its model. */
+/** Traces over HTTP. Every answer is checked against its model. */
 
 let service: RunningService;
 let parts: TraceParts;

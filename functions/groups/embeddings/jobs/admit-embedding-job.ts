@@ -7,8 +7,8 @@ import { EMBEDDING_HANDLER } from './embedding-jobs.ts';
 import { type EmbeddingLayers, embeddingJobView, tagsOf } from './job-view.ts';
 
 /**
- * Admits a job that embeds texts. A request that is too large for a run is staged. Throws `permission_denied` before it judges
- * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
+ * Admits a job that embeds texts. Stages a request that is too large for a run. Throws `permission_denied` before it checks the
+ * request, `validation_failed` or `limit_exceeded` as in a call without a job, and the errors of `admitJob`.
  * @testonly
  */
 export async function admitEmbeddingJob(

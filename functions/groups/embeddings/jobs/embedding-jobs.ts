@@ -3,7 +3,7 @@ import type { EmbeddingLayers } from './job-view.ts';
 
 export const EMBEDDING_HANDLER = 'svc.embedding.batch';
 
-/** The jobs that embed texts. The code of the handler is loaded by the worker that first executes one. */
+/** The jobs that embed texts. A worker loads the code of the handler with the first job. */
 export function embeddingJobs(layers: EmbeddingLayers): JobPlugin {
   return {
     pluginId: 'svc.embeddings',

@@ -14,7 +14,7 @@ import type { PatienceParts } from '../../../providers/patience.ts';
 import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 
-/** The layers of the jobs that embed: also the store of vectors and the model of the settings. */
+/** The layers of the jobs that embed, with the store of vectors and the model of the settings. */
 export interface EmbeddingLayers extends JobLayers {
   readonly patience: PatienceParts;
   readonly embeddings: EmbeddingParts;
@@ -35,7 +35,7 @@ export const { tagsOf, factsOf } = jobFacts<EmbeddingJobFacts>({
   purpose: ['svc.embedding.purpose', ''],
 });
 
-/** Whether the vectors of both are of one kind, so that one may go on with what the other began. */
+/** Whether both produce vectors of the same model, so that one can continue the work of the other. */
 export function isSameModel(
   one: Pick<Embedder, 'provider' | 'modelId' | 'dimensions'>,
   other: EmbeddingJobFacts,
@@ -46,7 +46,7 @@ export function isSameModel(
 }
 
 export interface EmbeddingJobView extends JobView, EmbeddingJobFacts {
-  /** The first text that has no vector yet; `null` unless the job is running. */
+  /** Index of the first text without a vector; `null` unless the job is running. */
   readonly currentIndex: number | null;
   readonly result: EmbeddingAnswer | null;
 }
@@ -78,7 +78,7 @@ export function embeddingJobViews({
   };
 }
 
-/** The result of a run whose answer is too large for it: the items are in so many checkpoints. */
+/** The result of a run whose answer is too large for it. `parts` is the number of checkpoints with the items. */
 export type KeptResult = EmbeddingJobFacts & { readonly parts: number };
 
 /** The checkpoint of a part, counted from 0. */
@@ -89,14 +89,14 @@ export function partKey(part: number): string {
 /** Bytes of one number of a vector as JSON. */
 const NUMBER_BYTES = 13;
 
-/** About how many bytes the result of the job has as JSON. */
+/** Approximate bytes of the job's result as JSON. */
 function resultBytesOf({ status, tags, job }: Run): number {
   if (status !== 'succeeded') return 0;
   return (job?.requested ?? 0) * factsOf(tags).dimensions * NUMBER_BYTES;
 }
 
 /**
- * The results of the jobs in their order; `null` for a job that has none.
+ * The results of the jobs in their order; `null` for a job without a result.
  * @testonly
  */
 export function embeddingResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {

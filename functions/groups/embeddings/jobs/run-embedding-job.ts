@@ -15,18 +15,18 @@ import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { REPORT_MS, RunFailure } from '../../../runs/plugin.ts';
 import { type EmbeddingLayers, factsOf, isSameModel, type KeptResult, partKey } from './job-view.ts';
 
-/** Executes a job from where an earlier execution has come. */
+/** Executes a job, and continues the work of earlier executions. */
 export function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {
   const progress = new JobProgress(parts, context);
   return withStaged(parts.payloads, context, {
     work: () => embedInTurns(parts, context, progress),
     failure: ProviderFailure,
-    // The last report says how far the job came.
+    // The last report of the job holds its progress.
     report: () => progress.report(),
   });
 }
 
-/** The job waits where the provider may not be called now, or fails in a way that passes. */
+/** Embeds the texts. The job waits if the provider may not be called now, or fails for a while. */
 function embedInTurns(parts: EmbeddingLayers, context: JobContext, progress: JobProgress): Promise<Json> {
   const patience = new ProviderPatience(parts.patience, context);
   const work = () => embed(parts, context, { progress, patience });
@@ -42,7 +42,7 @@ async function embed(
   const isFirst = context.attempt === 1 && progress.done === 0;
   const { items: kept, count } = isFirst ? NOTHING_KEPT : await keptParts(context);
   let partCount = count;
-  // The lease is proven before the model is called.
+  // Prove the lease before the call of the model costs money.
   await progress.reach(kept.length);
   const keep = async (items: readonly EmbeddingItem[]) => {
     await context.writeCheckpoint(partKey(partCount), packItems(items, facts.dimensions));
@@ -50,7 +50,7 @@ async function embed(
     await patience.answered();
     await progress.reach(progress.done + items.length);
   };
-  // The staged payload is gone where an earlier execution has come to its end.
+  // An earlier execution that finished the work has removed the staged payload.
   const answer =
     kept.length === progress.requested
       ? { ...facts, items: kept }
@@ -78,7 +78,7 @@ async function questionOf(
 
 const NOTHING_KEPT = { items: [], count: 0 };
 
-/** What earlier executions have kept. */
+/** The vectors that earlier executions have stored. */
 async function keptParts(context: JobContext) {
   const items: EmbeddingItem[] = [];
   for (let count = 0; ; count += 1) {
@@ -88,7 +88,7 @@ async function keptParts(context: JobContext) {
   }
 }
 
-/** How many texts have their vectors: reported at the start, at the end and from time to time. */
+/** Counts the texts with vectors. Reports the count at the start, at the end and at intervals. */
 class JobProgress {
   readonly #parts: EmbeddingLayers;
   readonly #context: JobContext;
@@ -123,7 +123,7 @@ class JobProgress {
   }
 }
 
-/** What the run holds: the answer, or where it is large the number of its checkpoints. */
+/** The result for the run: the answer, or the number of its checkpoints if it is large. */
 function resultOf({ resultBytesMax }: EmbeddingLayers, answer: EmbeddingAnswer, parts: number): Json {
   const isLarge = Buffer.byteLength(JSON.stringify(answer)) > resultBytesMax;
   const { provider, modelId, dimensions, purpose } = answer;

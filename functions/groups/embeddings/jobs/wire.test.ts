@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EmbeddingJob } from '../../../../contracts/generated/models.ts';
 import { type RunningService, startService } from '../../../../test/support/service.ts';
 
-/** What callers see of embedding jobs on the wire. Every answer is held against its model. */
+/** Embedding jobs over HTTP. Every answer is checked against its model. */
 
 const JOBS = '/embeddings/jobs';
 let service: RunningService;

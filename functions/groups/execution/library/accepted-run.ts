@@ -4,7 +4,7 @@ import { verifiedCaller } from '../../../identity/verified-caller.ts';
 import type { AdmittedJob, Jobs } from '../../../jobs/admit-job.ts';
 import { asReceipt, wireRun } from './wire-run.ts';
 
-/** The answer of an operation whose job callers see as a run; without the right to read it, no more than its receipt and status. */
+/** The 202 answer for a job that callers see as a run. Without the right to read it, the caller gets receipt and status only. */
 export async function acceptedRun(
   { jobs, executionAccess }: { readonly jobs: Jobs; readonly executionAccess: ExecutionAccess | null },
   caller: Caller,

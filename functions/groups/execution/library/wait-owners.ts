@@ -4,7 +4,7 @@ import type { ServedTenant } from '../../../identity/execution-access.ts';
 import type { PlaceOwner, PlaceOwners } from '../../../kernel/waiting-places.ts';
 import { type OwnedRun, ownerOfRun } from '../../../runs/run-job.ts';
 
-/** In whose name a call waits for a run, beside its caller: the tenant or the space. The product does not count: a tenant may have many. */
+/** The second owner of a waiting call, beside its caller: the tenant or space of the run. A tenant may have many products. */
 export function tenantOwner(run: OwnedRun, share: number): PlaceOwner | null {
   const owner = ownerOfRun(run);
   return owner && { name: `${owner.kind} ${owner.name}`, share };
@@ -13,27 +13,27 @@ export function tenantOwner(run: OwnedRun, share: number): PlaceOwner | null {
 export interface LeaseCaller {
   readonly caller: Caller;
   readonly workerId: string;
-  /** `null` without access grants: then no tenant is known. */
+  /** `null` without access grants, when no tenant is known. */
   readonly tenants: readonly ServedTenant[] | null;
   readonly aside?: (() => void) | undefined;
 }
 
 export interface LeaseOwners {
   readonly owners: PlaceOwners;
-  /** The call waits in the name of one of these: it may get runs of each. */
+  /** Possible owners of the call, which may get runs of each. It counts against one of them. */
   readonly served: readonly PlaceOwner[];
   /** For a call that names its run. */
   readonly ownersOf: (run: OwnedRun | undefined) => PlaceOwners;
 }
 
 /**
- * In whose name a lease call waits: its caller, and a tenant that its worker serves. A tenant with many workers, each with an
- * identity of its own, so has no more places than one with a single worker.
+ * The owners of a waiting lease call: its caller, and a tenant that its worker serves. So a tenant with many worker identities has no
+ * more places than a tenant with one.
  */
 export function leaseOwners({ caller, workerId, tenants, aside }: LeaseCaller): LeaseOwners {
   const own = placeOwnerOf(caller, aside);
   const share = limits.executionLeaseWaitingCallsPerTenantMax;
-  // The name of the worker is a claim here, so it only divides the share of the caller.
+  // The worker id is not verified here, so it only divides the share of the caller.
   const served = tenants?.map(ownerOfServed) ?? [{ name: `worker ${workerId} of ${own.name}`, share }];
   const ownersOf = (run: OwnedRun | undefined): PlaceOwners => {
     const tenant = run === undefined ? null : tenantOwner(run, share);

@@ -15,7 +15,7 @@ export interface RunView {
   readonly includeResult?: boolean;
 }
 
-/** The run for a caller who may change it but not read it: receipt, status and counts, without any text or value of others. */
+/** The run for a caller that may change but not read it: receipt, status and counts, without texts or values of others. */
 export function asReceipt(run: Run, principal: string | null): Run {
   const { scope } = run;
   const own = scope === null || scope.serviceIdentity === principal;
@@ -57,7 +57,7 @@ export async function wireRuns(
       wired.push(inWireOrder(run, payload, result, replayed));
       continue;
     }
-    // The result was replaced since the run was read. Read both again, as of one moment.
+    // The result was replaced after the read of the run. Read both again as of one moment.
     const now = await findWhole(runtime, run);
     if (now !== null)
       wired.push(inWireOrder(now.run, now.payload, includeResult ? now.result : null, replayed));

@@ -25,7 +25,7 @@ type ImportId = 'importGraphEnvelope' | 'startGraphImportJob';
 interface CheckedJob {
   readonly requested: number;
   readonly facts: Partial<GraphJobFacts>;
-  /** The collection that the job reads beside its own. */
+  /** A second collection that the job reads. */
   readonly target?: string;
 }
 
@@ -97,14 +97,14 @@ function doctorFacts(body: SvcGraphDoctorRequest): CheckedJob {
 }
 
 function choiceFacts({ graphId = null, partitionKey = null }: GraphChoice) {
-  // The tags of the job, by which runs are listed.
+  // These become tags of the run, so they must be valid there.
   for (const [name, value] of Object.entries({ graphId, partitionKey })) checkText(value ?? '', `/${name}`);
   return { requested: 1, facts: { graphId, partitionKey } };
 }
 
 /**
- * Admits a job. A request that is too large for a run is staged. Throws `permission_denied` before `check` judges the request and says what
- * is known of its graph.
+ * Admits a job. Stages a request that is too large for a run. Throws `permission_denied` before `check` validates the request and
+ * returns the facts of its graph.
  */
 async function admitted(
   family: JobFamily,

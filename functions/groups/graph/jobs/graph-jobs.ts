@@ -9,7 +9,7 @@ export const GRAPH_HANDLERS: Readonly<Record<GraphJobKind, string>> = {
   doctor: 'svc.graph.doctor',
 };
 
-/** The jobs that import and examine graphs. The code of the handlers is loaded by the worker that first executes one. */
+/** The jobs that import and examine graphs. A worker loads the code of the handlers with the first job. */
 export function graphJobs(layers: JobLayers): JobPlugin {
   const handler = (handlerId: string, displayName: string): JobHandler => ({
     handlerId,

@@ -30,7 +30,7 @@ const counts = [
 
 export type GraphJobKind = 'import' | 'inspect' | 'doctor';
 
-/** The tag that says which of them a job does. */
+/** The tag with the kind of a job. */
 export const GRAPH_KIND_TAG = 'svc.graph.kind';
 
 export function kindOf({ tags }: Pick<Run, 'tags'>): GraphJobKind {
@@ -39,7 +39,7 @@ export function kindOf({ tags }: Pick<Run, 'tags'>): GraphJobKind {
 
 type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };
 
-/** What a job view shows of the graph: of the request, and of the result once there is one. */
+/** Facts of the graph in a job view: those of the request, and those of the result after the end. */
 export interface GraphJobFacts extends GraphCounts {
   readonly graphId: string | null;
   readonly partitionKey: string | null;
@@ -51,10 +51,10 @@ const TAGS = {
   counts: 'svc.graph.counts',
 } as const;
 
-/** The longest value of a tag; a longer name is shown once the job has its result. */
+/** The longest value of a tag. A job view shows a longer name only with the result. */
 const TAG_LENGTH_MAX = 512;
 
-/** Job views of a whole list show the facts, so a run has them beside its payload, which would need a read each. */
+/** The facts as tags, so that a list of jobs need not read each payload. */
 export function tagsOf(facts: Partial<GraphJobFacts>): Readonly<Record<string, string>> {
   const named = [
     [TAGS.graphId, facts.graphId?.trim() ?? ''],
@@ -64,7 +64,7 @@ export function tagsOf(facts: Partial<GraphJobFacts>): Readonly<Record<string, s
   return Object.fromEntries(named.filter(([, value]) => value !== '' && value.length <= TAG_LENGTH_MAX));
 }
 
-/** The facts as the last report of a job carries them. */
+/** The facts as details for the last report of a job. */
 export function detailsOf({ graphId, partitionKey, ...rest }: GraphJobFacts): JsonObject {
   return { graphId, partitionKey, ...Object.fromEntries(counts.map((name) => [name, rest[name]])) };
 }
@@ -101,7 +101,7 @@ export function graphJobView(run: Run, result: Json = null, replayed = false): G
   };
 }
 
-/** Checkpoint of an import that has written everything: its result without what happened to the single records. */
+/** Checkpoint of an import that has written all records: its result without the outcomes of single records. */
 export const IMPORTED = 'imported';
 
 export function graphJobViews({ jobs, records }: JobFamily): JobViews<GraphJob, Json> {
@@ -120,7 +120,7 @@ export function graphJobViews({ jobs, records }: JobFamily): JobViews<GraphJob, 
   };
 }
 
-/** What an import has written, from its checkpoint and its ledger; `null` where the ledger is gone. */
+/** The result of an import, from its checkpoint and its ledger; `null` if the ledger was removed. */
 export async function importedResult(
   records: RecordParts,
   place: { readonly runId: string; readonly space: string; readonly collection: string },

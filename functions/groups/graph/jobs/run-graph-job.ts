@@ -41,7 +41,7 @@ interface Done {
   readonly stoppedOnError?: boolean;
 }
 
-/** Executes a job. An import goes on where an earlier execution has come to; the others read again. */
+/** Executes a job. An import continues the work of earlier executions; other jobs begin again. */
 export function runGraphJob(parts: JobLayers, context: JobContext): Promise<Json> {
   const kind = kindOf(context);
   const { resultBytesMax, payloads } = parts;
@@ -90,7 +90,7 @@ async function runImport(parts: JobLayers, context: JobContext): Promise<Done> {
   const { collection } = context.payload as unknown as TextPayload;
   const { space } = context.job;
   const place = { runId: context.runId, space, collection };
-  // The staged payload is gone where an earlier execution has come to its end.
+  // An earlier execution that finished the work has removed the staged payload.
   const done = (await context.readCheckpoint(IMPORTED))?.content;
   const earlier = done === undefined ? null : await importedResult(parts.records, place, done);
   if (earlier !== null) return imported(earlier as unknown as GraphImportResult);
@@ -111,7 +111,7 @@ async function runImport(parts: JobLayers, context: JobContext): Promise<Done> {
     signal: context.signal,
     decide: () => context.decide(),
     progress: loadReports(clock, context),
-    // A caller may have lost the right since the admission.
+    // The caller may have lost the right since the admission.
     judgeReplacement: () => {
       parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
     },

@@ -20,9 +20,9 @@ export interface ProviderJobRequest extends JobCall {
 }
 
 /**
- * Admits a job that runs a capability, also one that will be refused: the refusal is its result. Throws `permission_denied` before
- * it judges the request, `not_found` for a provider that is not registered, `validation_failed` for a name with control characters,
- * and what `admitJob` throws.
+ * Admits a job that runs a capability. A refusal of the capability is the result of the job. Throws `permission_denied` before it
+ * checks the request, `not_found` for an unknown provider, `validation_failed` for a name with control characters, and the errors
+ * of `admitJob`.
  * @testonly
  */
 export async function admitProviderJob(
@@ -37,7 +37,7 @@ export async function admitProviderJob(
   if (registered(provider) === undefined) throw new ServiceError('not_found', 'There is no such provider.');
   checkUnicode(request);
   const names = namesOf(request);
-  // The tags of the job, by which runs are listed.
+  // These become tags of the run, so they must be valid there.
   for (const [name, value] of Object.entries(names)) checkText(value, `/${name}`);
   const facts = { provider, ...names, requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {
@@ -57,7 +57,7 @@ function correlationOf({ correlationId }: RunRequest, otherwise: string): string
   return given === '' ? otherwise : given;
 }
 
-/** Texts that are not well-formed cannot be stored, nor sent to a provider. */
+/** Refuses texts that are not well-formed: the service can neither store them nor send them to a provider. */
 function checkUnicode(request: RunRequest): void {
   try {
     canonicalJson(request);
@@ -74,7 +74,7 @@ export function startProviderRunJob(family: Family): Handlers['startProviderRunJ
   return (input, context) => admitted('startProviderRunJob', family, input, context);
 }
 
-/** Both routes admit the same job; its receipt names the one that was called. */
+/** Both routes admit the same job. Its receipt names the called route. */
 async function admitted(
   operationId: ProviderJobRequest['operationId'],
   family: Family,

@@ -24,7 +24,7 @@ export interface ProviderLayers {
   readonly access: ProviderAccess;
 }
 
-/** What a request asks for. */
+/** Facts of the request. */
 export interface ProviderJobFacts {
   readonly provider: string;
   readonly capability: string;
@@ -46,7 +46,7 @@ export type ProviderResult = ReturnType<typeof resultOf>;
 
 export type ProviderJobView = ReturnType<typeof providerJobView>;
 
-/** A job as callers see it. `result` is null where it is not read, or there is none. */
+/** The view of a job. `result` is null if it was not read or does not exist. */
 export function providerJobView(run: Run, result: ProviderResult | null = null, replayed = false) {
   const { admission, ...view } = jobView(run, replayed);
   const { createdAt, startedAt, completedAt, durationMs, cancellationRequested, failureClass } = view;
@@ -78,16 +78,16 @@ export function providerJobViews({
     isByProvider: true,
     cancels: 'run',
     view: providerJobView,
-    // A job that had ended before shows the request all the same.
+    // A job that had ended before also shows the cancellation request.
     cancelledView: (run, result) => ({ ...providerJobView(run, result), cancellationRequested: true }),
     results: (runs, bytes) => providerResults(jobs, runs, bytes),
   };
 }
 
-/** The checkpoint of a result without a success: such a run has no result of its own. */
+/** The checkpoint of an unsuccessful result, because a failed run holds no result. */
 export const RESULT_KEY = 'result';
 
-/** The results of the jobs in their order; `null` for a job that has none, or none yet. */
+/** The results of the jobs in their order; `null` for a job without a result. */
 async function providerResults(
   jobs: Jobs,
   runs: readonly Run[],

@@ -3,7 +3,7 @@ import type { ProviderLayers } from './job-view.ts';
 
 export const PROVIDER_HANDLER = 'svc.provider.run';
 
-/** The jobs that run a capability of a provider. The code of the handler is loaded by the worker that first executes one. */
+/** The jobs that run a capability of a provider. A worker loads the code of the handler with the first job. */
 export function providerJobs(layers: ProviderLayers): JobPlugin {
   return {
     pluginId: 'svc.providers',

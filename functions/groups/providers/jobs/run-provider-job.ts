@@ -19,7 +19,7 @@ interface ProviderJobPayload {
   readonly request: RunRequest;
 }
 
-/** Executes a job from where an earlier execution has come. A result without a success is kept beside the run, which then fails. */
+/** Executes a job, and continues the work of earlier executions. Stores an unsuccessful result in a checkpoint, then fails the run. */
 export async function runProviderJob(parts: ProviderLayers, context: JobContext): Promise<Json> {
   const ended = await endedRun(parts, context);
   const result = resultOf(ended);
@@ -83,13 +83,13 @@ async function isTriedAgain(patience: ProviderPatience, outcome: RunOutcome): Pr
   return failure !== null && patience.waitAfter(failure);
 }
 
-/** Another worker goes on, the run was cancelled or waits, the store is away or the process drains: none of this is a result. */
+/** Whether the error only interrupts the job: lost lease, cancellation, wait, unavailable store, or draining process. */
 function isInterruption({ signal }: JobContext, error: unknown): boolean {
   if (signal.aborted || isSuspension(error) || isDraining(error)) return true;
   return error instanceof ServiceError || error instanceof StoreError;
 }
 
-/** The fault that ends a run may be one of the traces: it must not cost the result. */
+/** Stores the trace. A failure of the trace store must not lose the result. */
 async function leaveTrace(parts: ProviderLayers, context: JobContext, ended: EndedRun): Promise<void> {
   try {
     await parts.capabilities.writeTrace(context.job.space, runTraceOf(ended));
@@ -105,7 +105,7 @@ function memoryOf(context: JobContext): RunMemory {
   };
 }
 
-/** The same in each execution, so that a run that is executed again has one trace. */
+/** A trace id that is the same in each execution, so that a repeated run has one trace. */
 function traceIdOf(runId: string): string {
   const digest = sha256(`provider.run ${runId}`);
   return `trace-${digest.slice('sha256:'.length, 'sha256:'.length + 32)}`;

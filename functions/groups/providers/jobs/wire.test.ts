@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProviderRunJob } from '../../../../contracts/generated/models.ts';
 import { type RunningService, startService } from '../../../../test/support/service.ts';
 
-/** What callers see of provider jobs on the wire. Every answer is held against its model. */
+/** Provider jobs over HTTP. Every answer is checked against its model. */
 
 const LOCAL = 'local-deterministic-ai';
 const JOBS = '/provider-jobs';

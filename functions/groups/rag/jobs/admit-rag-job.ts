@@ -19,7 +19,7 @@ type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
 type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
 
 /**
- * A request as its schema has accepted it.
+ * A request that passed its schema.
  * @testonly
  */
 export type RagJobBody =
@@ -27,8 +27,8 @@ export type RagJobBody =
   | { readonly kind: 'batch'; readonly items: readonly IngestRequest[] };
 
 /**
- * Admits a job that ingests documents. A request that is too large for a run is staged. Throws `permission_denied` before it judges
- * the request, `validation_failed` or `limit_exceeded` for what no collection could take, and what `admitJob` throws.
+ * Admits a job that ingests documents. Stages a request that is too large for a run. Throws `permission_denied` before it checks the
+ * request, `validation_failed` or `limit_exceeded` for documents that no collection accepts, and the errors of `admitJob`.
  * @testonly
  */
 export async function admitRagJob(
@@ -56,7 +56,7 @@ export async function admitRagJob(
   });
 }
 
-/** A dry run answers its plan at once; everything else is a job. */
+/** A dry run returns its plan at once; any other request is a job. */
 export function ingestRagText(family: Family): Handlers['ingestRagText'] {
   return async (input, context) => {
     if (input.body.options?.dryRun !== true) return admitText(family, 'ingestRagText', input, context);

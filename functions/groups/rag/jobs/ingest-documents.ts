@@ -26,7 +26,7 @@ import { REPORT_MS } from '../../../runs/plugin.ts';
 import { traceIngestion } from './ingest-trace.ts';
 import type { RagLayers } from './job-view.ts';
 
-/** Refusals of one document, which fail no batch. */
+/** Refusals of a single document. They do not fail the batch. */
 const OF_A_DOCUMENT: ReadonlySet<string> = new Set([
   'validation_failed',
   'limit_exceeded',
@@ -38,7 +38,7 @@ export class DocumentIngestion {
   readonly #parts: RagLayers;
   readonly #context: JobContext;
   readonly #collection: string;
-  /** What later documents may refer to: real ones to records that are there, dry ones to all that the request would write. */
+  /** Records to which later documents may refer: written records, or in a dry run all records that the request would write. */
   #written = new RequestRecords();
   #planned = new RequestRecords();
   readonly #reports: Reports;
@@ -128,7 +128,7 @@ export class DocumentIngestion {
     return found.policy;
   }
 
-  /** A caller may have lost the right since the admission. */
+  /** Checks the rights again, because the caller may have lost them since the admission. */
   #judge({ options }: IngestDocument): void {
     if (!removesRecords(options)) return;
     const { caller, space } = this.#context.job;
@@ -149,7 +149,7 @@ export class DocumentIngestion {
 
 interface DocumentPlace {
   readonly chunksMax: number;
-  /** The work of the job is done with this document. */
+  /** Whether the job ends with this document. */
   readonly isLast: boolean;
 }
 
@@ -164,7 +164,7 @@ function countsOf(answers: readonly BatchItemAnswer[]): Counts {
   return { attempted: answers.length, succeeded: answers.length - failed, failed };
 }
 
-/** What the run says of itself: at the beginning, at the end and from time to time. */
+/** The progress reports of the run: at the beginning, at the end and at intervals. */
 class Reports {
   readonly #clock: RagLayers['records']['world']['clock'];
   readonly #context: JobContext;

@@ -17,8 +17,8 @@ export interface TracedPlace {
 }
 
 /**
- * What the answer says of how it came about; `null` where the request does not ask. Where something was written it is stored too:
- * its id follows from the job, so work that runs again has one trace. A trace that cannot be stored does not fail what was written.
+ * The trace for the answer; `null` if the request asks for none. It is stored if the job has written records. Its id derives from the
+ * job, so a repeated execution has one trace. A failure to store it does not fail the job.
  */
 export async function traceIngestion(
   { records, traces, embeddings }: Pick<RagLayers, 'records' | 'traces' | 'embeddings'>,

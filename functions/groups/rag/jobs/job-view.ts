@@ -16,14 +16,14 @@ import type { RetrievalParts } from '../../../retrieval/parts.ts';
 import type { Run } from '../../../runs/run.ts';
 import type { RerankAccess } from '../../retrieval/library/judge-rerankers.ts';
 
-/** The layers of the group: also the model of the settings, the traces, and what contexts search with. */
+/** The layers of the group, with the model of the settings, the traces, and the search layers of contexts. */
 export interface RagLayers extends JobLayers, Pick<RetrievalParts, 'embeddings' | 'traces'> {
   readonly patience: PatienceParts;
   readonly retrieval: RetrievalParts;
   readonly rerankAccess: RerankAccess;
 }
 
-/** The tag that says whether a job ingests a text or a batch of them. */
+/** The tag that distinguishes jobs with one text from jobs with a batch. */
 export const RAG_KIND_TAG = 'svc.rag.kind';
 
 export function isBatch({ tags }: Pick<Run, 'tags'>): boolean {
@@ -59,7 +59,7 @@ export function ragJobViews({ jobs }: Pick<JobFamily, 'jobs'>): JobViews<RagInge
 }
 
 /**
- * The results of the jobs in their order, or of as many of the first jobs as one answer carries.
+ * The results of the jobs in their order. The list is shorter if one answer cannot carry all of them.
  * @testonly
  */
 export function ragResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes): Promise<readonly Json[]> {

@@ -5,14 +5,14 @@ import type { RagLayers } from './job-view.ts';
 export const TEXT_HANDLER = 'svc.rag.ingestion.text';
 export const BATCH_HANDLER = 'svc.rag.ingestion.batch';
 
-/** The jobs that ingest documents. The code of the handlers is loaded by the worker that first executes one. */
+/** The jobs that ingest documents. A worker loads the code of the handlers with the first job. */
 export function ragJobs(layers: RagLayers): JobPlugin {
   const judge = ({ caller, space }: JobFacts) =>
     layers.access.judgeRecordJob({ caller, space, operation: 'write' });
   const handler = (handlerId: string, displayName: string): JobHandler => ({
     handlerId,
     displayName,
-    // Two ingestions of one document must not mix, however many transactions they take.
+    // Two ingestions of one document must not interleave, because each takes several transactions.
     concurrencyKey: 'svc.rag.ingestion',
     judge,
     async run(context) {

@@ -8,10 +8,10 @@ import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { DocumentIngestion } from './ingest-documents.ts';
 import { isBatch, type RagLayers } from './job-view.ts';
 
-/** What an execution has kept before it removed the staged payload. */
+/** Checkpoint that an execution writes before it removes the staged payload. */
 const OVER = 'over';
 
-/** Executes an ingestion, from where an earlier execution has come. */
+/** Executes an ingestion, and continues the work of earlier executions. */
 export async function runRagJob(parts: RagLayers, context: JobContext): Promise<Json> {
   const payload = context.payload as unknown as TextPayload;
   const { staged, collection } = payload;

@@ -3,7 +3,7 @@ import type { RagIngestionJob, RagIngestTextResult } from '../../../../contracts
 import { RecordSpace } from '../../../../test/security/record-space.ts';
 import { type RunningService, startService } from '../../../../test/support/service.ts';
 
-/** What callers see of ingestions on the wire. Every answer is held against its model. */
+/** Ingestions over HTTP. Every answer is checked against its model. */
 
 const JOBS = '/rag/ingestion/jobs';
 const INGEST = '/collections/notes/rag/ingest-text';
@@ -41,7 +41,7 @@ async function records(
 }
 
 describe('ingestRagText', () => {
-  test('answers where the job is, and the job says what became of each chunk', async () => {
+  test('answers with the address of the job, which reports the outcome of each chunk', async () => {
     const body = {
       documentId: 'one',
       partitionKey: 'one',

@@ -24,11 +24,11 @@ interface RecordJobInput extends StartInput {
   readonly text: () => string;
 }
 
-/** What is known of a request once its text is read. */
+/** Facts of a request after its text was read. */
 interface ReadRequest {
   readonly requested: number;
   readonly sourceCollection?: string;
-  /** Of the content of an import, so that its handler does not make it again. */
+  /** Hash of the content of an import, so that the handler need not compute it again. */
   readonly contentHash?: string;
 }
 
@@ -48,7 +48,7 @@ export function startCollectionImportJob(own: RecordJobs): Handler<'startCollect
   return startImport(own, 'startCollectionImportJob', false);
 }
 
-/** Two operations start the same job; the catalog asks for the right to start runs in one of them. */
+/** Two operations start the same job. In the catalog one of them also needs the right to start runs. */
 function startBatch(
   own: RecordJobs,
   operationId: 'upsertRecords' | 'startRecordBatchUpsertJob',
@@ -61,7 +61,7 @@ function startBatch(
     }));
 }
 
-/** As `startBatch`. */
+/** Starts an import, like `startBatch`. */
 function startImport(
   own: RecordJobs,
   operationId: 'importCollection' | 'startCollectionImportJob',
@@ -80,8 +80,8 @@ function startImport(
 }
 
 /**
- * Starts a batch or an import. A text that is too large for a run is staged. Throws `permission_denied` before `read` checks the compact
- * text: a caller without the right learns nothing from those checks.
+ * Starts a batch or an import. Stages a text that is too large for a run. Throws `permission_denied` before `read` checks the text, so
+ * that a caller without the right learns nothing from those checks.
  */
 async function startRecordJob(
   own: RecordJobs,
@@ -120,7 +120,7 @@ async function startRecordJob(
   return accepted(admitted, importJobView);
 }
 
-/** The contract binds the key of a job with a product and tenant to them and to the handler. */
+/** The key of a job with product and tenant includes both and the handler, as the contract requires. */
 function scopedKey(key: string | null, scope: RunScope | null, handlerId: string): string | null {
   if (key === null || scope === null) return key;
   const { productId, tenantId } = scope;

@@ -6,7 +6,7 @@ import { runKey } from '../../../runs/records.ts';
 import { PAYLOAD_TAG } from '../../../runs/run-job.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER } from './job-facts.ts';
 
-/** The jobs that write records. The code of the handlers is loaded by the worker that first executes one. */
+/** The jobs that write records. A worker loads the code of the handlers with the first job. */
 export function recordJobs(layers: JobLayers): JobPlugin {
   const judge = ({ caller, space }: JobFacts) =>
     layers.access.judgeRecordJob({ caller, space, operation: 'write' });

@@ -9,7 +9,7 @@ import type { Json } from '../../../kernel/canonical-json.ts';
 import { BATCH_HANDLER } from './job-facts.ts';
 
 interface RecordJobPayload extends TextPayload {
-  /** Of the content of an import. */
+  /** Hash of the content of an import. */
   readonly contentHash?: string;
 }
 
@@ -18,7 +18,7 @@ const RESULT_ARTIFACTS = {
   collection_import: 'collection-import-result',
 } as const;
 
-/** Executes a batch or an import, from where an earlier attempt has come. */
+/** Executes a batch or an import, and continues the work of earlier attempts. */
 export function runRecordJob(parts: JobLayers, context: JobContext): Promise<Json> {
   return withStaged(parts.payloads, context, { work: () => work(parts, context) });
 }
@@ -37,7 +37,7 @@ async function work(parts: JobLayers, context: JobContext): Promise<Json> {
     ...(contentHash === undefined ? {} : { contentHash }),
     progress: loadReports(parts.records.world.clock, context),
   };
-  // A caller may have lost the right since the admission.
+  // The caller may have lost the right since the admission.
   const judgeReplacement = () => {
     parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
   };
@@ -48,7 +48,7 @@ async function work(parts: JobLayers, context: JobContext): Promise<Json> {
   const counts = 'records' in result ? result.records : result;
   const name = RESULT_ARTIFACTS[isBatch ? 'batch_upsert' : 'collection_import'];
   const { resultBytesMax } = parts;
-  // Job views make a large result from the ledger where artifacts have no place.
+  // Without a place for large artifacts, job views compute a large result from the ledger.
   const otherwise = 'remade';
   const held = await keepResult(context, name, result as unknown as Json, { resultBytesMax, otherwise });
   const { requested, attempted, succeeded, failed, stoppedOnError } = counts;

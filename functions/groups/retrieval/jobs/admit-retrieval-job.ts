@@ -17,8 +17,8 @@ type Handlers = GroupHandlers<'retrieval'>;
 type Family = JobFamily<RetrievalLayers>;
 
 /**
- * Admits a job that evaluates. A request that is too large for a run is staged. Throws `permission_denied` before it judges
- * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
+ * Admits a job that evaluates. Stages a request that is too large for a run. Throws `permission_denied` before it checks the request,
+ * `validation_failed` or `limit_exceeded` as in a call without a job, and the errors of `admitJob`.
  * @testonly
  */
 export function admitEvaluation(
@@ -33,7 +33,7 @@ export function admitEvaluation(
 }
 
 /**
- * Admits a job that compares; as `admitEvaluation`.
+ * Admits a job that compares, like `admitEvaluation`.
  * @testonly
  */
 export function admitComparison(

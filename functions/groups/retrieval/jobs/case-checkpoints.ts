@@ -11,18 +11,18 @@ import { caseKey } from './job-view.ts';
 
 const STEP_LENGTH_MAX = 200;
 
-/** Keeps each case in a checkpoint of its own, and reports how far the job has come. */
+/** Stores each case in a checkpoint of its own, and reports the progress of the job. */
 export class CaseCheckpoints implements CaseLog {
   readonly #context: JobContext;
   readonly #clock: Clock;
   readonly #evaluation: Evaluation | Comparison;
   readonly #counts: CaseCounts;
   readonly #moved: () => Promise<void>;
-  /** Whether all cases that earlier executions have kept are read: none is kept behind one that is not. */
+  /** Whether the job has read all stored cases of earlier executions. After the first missing case no later one is stored. */
   #isBehind: boolean;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** `moved` is awaited after each case that this execution keeps. */
+  /** `moved` is awaited after each case that this execution stores. */
   constructor(
     context: JobContext,
     evaluation: Evaluation | Comparison,
@@ -36,7 +36,7 @@ export class CaseCheckpoints implements CaseLog {
     this.#isBehind = context.attempt === 1;
   }
 
-  /** Cases that this execution and those before it have kept, as far as it has read them. */
+  /** Stored cases of this execution, and of earlier ones as far as this one has read them. */
   get kept(): number {
     return this.#counts.tried;
   }
@@ -75,7 +75,7 @@ export class CaseCheckpoints implements CaseLog {
     await this.#moved();
   }
 
-  /** The last report of the job: the counts of its report, and how large it is. */
+  /** Makes the last progress report of the job, with the counts and the size of its result. */
   async end(report: RetrievalReport, resultBytes: number): Promise<void> {
     const statusDetails: JsonObject = { resultBytes };
     await this.#context.report({ ...countsOf(report), progress: 1, currentStep: null, statusDetails });
@@ -99,7 +99,7 @@ function variantsOf(evaluation: Evaluation | Comparison): Comparison['variants']
   return 'variants' in evaluation ? evaluation.variants : [];
 }
 
-/** The counters of a job: cases, or in a comparison variants of which all cases were tried. */
+/** The counters of a job: cases of an evaluation, or finished variants of a comparison. */
 class CaseCounts {
   readonly #evaluation: Evaluation | Comparison;
   #cases: CaseResult[] = [];

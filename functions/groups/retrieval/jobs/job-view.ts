@@ -19,14 +19,14 @@ import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import type { RerankAccess } from '../library/judge-rerankers.ts';
 
-/** The layers of evaluations: also those of retrievals, and who may use a reranker. */
+/** The layers of evaluations, with those of retrievals and the access rules of rerankers. */
 export interface RetrievalLayers extends Omit<JobLayers, 'records'> {
   readonly patience: PatienceParts;
   readonly retrieval: RetrievalParts;
   readonly rerankAccess: RerankAccess;
 }
 
-/** What a job was admitted for. */
+/** Facts of the request. */
 export interface RetrievalJobFacts {
   readonly kind: 'evaluation' | 'comparison';
   readonly cases: number;
@@ -57,7 +57,7 @@ export interface RetrievalJobView extends Omit<JobView, 'attempted' | 'succeeded
   readonly result: ComparisonReport | null;
 }
 
-/** The counters of a run count cases in an evaluation and variants in a comparison; the others are 0. */
+/** The view of a job. Its counters count cases in an evaluation and variants in a comparison; the others are 0. */
 export function retrievalJobView(
   run: Run,
   report: RetrievalReport | null = null,
@@ -88,7 +88,7 @@ export function retrievalJobView(
   };
 }
 
-/** A report has texts of records, so a caller who may only delete does not get it. */
+/** A report contains texts of records, so a caller that may only delete does not see it. */
 export function retrievalJobViews({
   jobs,
 }: Pick<JobFamily, 'jobs'>): JobViews<RetrievalJobView, RetrievalReport> {
@@ -107,17 +107,17 @@ export function caseKey(variant: number | null, index: number): string {
   return variant === null ? `case-${index}` : `case-${variant}-${index}`;
 }
 
-/** What a run has of a report that is too large for it: all but the cases, which are in so many checkpoints. */
+/** The result of a run whose report is too large for it: the report without its cases, which are in checkpoints. */
 interface KeptReport {
   readonly report: RetrievalReport;
-  /** Cases of the evaluation, or of each variant. */
+  /** Number of cases of the evaluation, or of each variant. */
   readonly kept: readonly number[];
 }
 
 /** Cases of a report that are read at once. */
 const READ_CASES = 20;
 
-/** What the run holds: the report, or where that is large the report without its cases. */
+/** The result for the run: the report, without its cases if it is large. */
 export function heldReport(report: RetrievalReport, bytes: number, bytesMax: number): Json {
   if (bytes <= bytesMax) return report as unknown as Json;
   const held: KeptReport =
@@ -130,14 +130,14 @@ export function heldReport(report: RetrievalReport, bytes: number, bytesMax: num
   return held as unknown as Json;
 }
 
-/** The bytes of the report of the job as JSON; its last progress says them. */
+/** The size of the job's report as JSON in bytes, from its last progress report. */
 function reportBytesOf({ status, statusDetails }: Run): number {
   const bytes = status === 'succeeded' ? statusDetails?.['resultBytes'] : 0;
   return typeof bytes === 'number' ? bytes : 0;
 }
 
 /**
- * The reports of the jobs in their order; `null` for a job that has none.
+ * The reports of the jobs in their order; `null` for a job without a report.
  * @testonly
  */
 export function retrievalReports(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {

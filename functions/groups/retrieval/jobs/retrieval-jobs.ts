@@ -5,9 +5,9 @@ import type { RetrievalLayers } from './job-view.ts';
 export const EVALUATION_HANDLER = 'svc.retrieval.evaluation.run';
 export const COMPARISON_HANDLER = 'svc.retrieval.evaluation.compare';
 
-/** The jobs that evaluate and compare. The code of the handlers is loaded by the worker that first executes one. */
+/** The jobs that evaluate and compare. A worker loads the code of the handlers with the first job. */
 export function retrievalJobs(layers: RetrievalLayers): JobPlugin {
-  // What a job finds is in its report, so whoever starts one must be allowed to read it too.
+  // The report contains records, so the caller that starts the job must also have the right to read.
   const judge: JobHandler['judge'] = ({ caller, space }) => {
     for (const operation of ['write', 'read'] as const)
       layers.access.judgeRecordJob({ caller, space, operation });

@@ -20,19 +20,19 @@ import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { CaseCheckpoints } from './case-checkpoints.ts';
 import { factsOf, heldReport, type RetrievalLayers } from './job-view.ts';
 
-/** Bytes that a job holds: its report, and the records of its largest case. */
+/** The most bytes that a job holds: its report, and the records of its largest case. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The checkpoint of what the run of a staged job is to hold: its payload is gone where the run has yet to end. */
+/** Checkpoint with the result of a staged job, written before the payload is removed and the run ends. */
 const HELD = 'held-report';
 
 const TURN = 'next-turn';
 const TURN_MS = 60_000;
 const WAIT_MIN_MS = 1_000;
-/** Executions of a job whose store or provider refuses it for a while, beside one for each case that it has kept: where cases are added it ends. */
+/** The most executions of a job that its store or provider refuses for a while, beside one for each stored case. */
 const TURNS_MAX = 100;
 
-/** Executes a job from behind the last case that an earlier execution has kept. */
+/** Executes a job from the first case that earlier executions have not stored. */
 export function runRetrievalJob(parts: RetrievalLayers, context: JobContext): Promise<Json> {
   const isStaged = stagedIn(context.payload).staged !== undefined;
   const work = async () => {
@@ -45,7 +45,7 @@ export function runRetrievalJob(parts: RetrievalLayers, context: JobContext): Pr
   return withStaged(parts.payloads, context, { work, failure: ProviderFailure });
 }
 
-/** Where the work is refused for a while, or a provider fails, the job waits without a worker and goes on in its next turn. */
+/** If the work is refused for a while, or a provider fails, the job waits without a worker and continues later. */
 async function evaluateInTurns(parts: RetrievalLayers, context: JobContext): Promise<Json> {
   const patience = new ProviderPatience(parts.patience, context);
   const progress: Progress = { log: null, moved: () => patience.answered() };
@@ -71,7 +71,7 @@ interface Progress {
   readonly moved: () => Promise<void>;
 }
 
-/** A wait of no time would be no turn: the job would go on in the same execution, without an end. */
+/** The wait is never zero: otherwise the job would continue in the same execution without an end. */
 function waitOf(error: unknown): number {
   return Math.max(WAIT_MIN_MS, askedWait(error) ?? TURN_MS);
 }
@@ -87,7 +87,7 @@ async function evaluate(parts: RetrievalLayers, context: JobContext, progress: P
   const request = (await requestOf(parts.payloads, context.payload)) as unknown as
     | EvaluationRequest
     | ComparisonRequest;
-  // A caller may have lost the right since the admission.
+  // The caller may have lost the right since the admission.
   judgeRerankers(parts.rerankAccess, job, retrievalsOf(request));
   const call = { signal, correlationId, grow: heldBytes() };
   const isComparison = factsOf(context.tags).kind === 'comparison';
@@ -111,7 +111,7 @@ async function evaluate(parts: RetrievalLayers, context: JobContext, progress: P
   return finish(log, await runEvaluation(parts.retrieval, job.space, evaluation, call, log));
 }
 
-/** Counts what a call without a job counts to the bytes of its process. */
+/** Counts the same bytes that a call without a job counts to its process. */
 function heldBytes(): (bytes: number) => void {
   let held = 0;
   return (bytes) => {

@@ -3,7 +3,7 @@ import type { RetrievalEvaluationJob } from '../../../../contracts/generated/mod
 import { createNotes } from '../../../../test/support/retrieval-service.ts';
 import { type RunningService, startService } from '../../../../test/support/service.ts';
 
-/** What callers see of jobs that evaluate on the wire. Every answer is held against its model. */
+/** Evaluation jobs over HTTP. Every answer is checked against its model. */
 
 const JOBS = '/retrieval/evaluate/jobs';
 const COMPARISONS = '/retrieval/evaluate/compare/jobs';
@@ -62,7 +62,7 @@ test('an evaluation as a job has the result of the call without one', async () =
   expect(plain(done.evaluationResult)).toEqual(plain(direct.json()));
 });
 
-test('so has a comparison', async () => {
+test('a comparison as a job has the result of the call without one', async () => {
   const job = await started(COMPARISONS, comparison);
   expect(job.admission.operationId).toBe('startRetrievalEvaluationComparisonJob');
   const done = await ended(job.admission.statusUri);

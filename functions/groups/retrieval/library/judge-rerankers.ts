@@ -4,14 +4,14 @@ import { LOCAL_RERANKER } from '../../../retrieval/reranker.ts';
 import type { RetrievalRequest } from '../../../retrieval/rules/asked.ts';
 import type { ComparisonRequest, EvaluationRequest } from '../../../retrieval/rules/evaluation/request.ts';
 
-/** Who may run providers, which ranking texts with one is. */
+/** The right to run providers, which a rerank needs. */
 export type RerankAccess = Pick<ProviderAccess, 'judgeRecordJob'>;
 
 type Asking = Pick<RetrievalRequest, 'rerank'> & { readonly collections?: readonly string[] | null };
 
 /**
- * Throws `permission_denied` where a retrieval has a provider rank and the caller may not run providers in the space. The
- * provider is not looked up, so the refusal says nothing of which there are.
+ * Throws `permission_denied` if a retrieval reranks with a provider and the caller may not run providers in the space. The provider is
+ * not looked up, so the refusal does not reveal which providers exist.
  */
 export function judgeRerankers(
   access: RerankAccess,
