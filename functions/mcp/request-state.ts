@@ -41,9 +41,7 @@ export function isRepeated({ params }: McpCall): boolean {
 }
 
 async function readState(parts: McpParts, call: McpCall, caller: Caller, sent: unknown): Promise<Json> {
-  const refused = invalidParams(
-    'Invalid params: the request state was not given for this call, or is too old',
-  );
+  const refused = invalidParams('Invalid params: the request state belongs to another call or has expired');
   if (typeof sent !== 'string') throw refused;
   const text = await parts.tokens.read(bindingOf(call, caller), sent).catch((error: unknown) => {
     throw error instanceof ServiceError ? refused : error;

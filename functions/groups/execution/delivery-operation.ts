@@ -96,7 +96,7 @@ export function receiveDelivery(worker: HostedWorker) {
 
 function notNow(delivered: 'busy' | 'left'): ServiceError {
   const why =
-    delivered === 'busy' ? 'The worker executes as many runs as it may.' : 'The attempt was broken off.';
+    delivered === 'busy' ? 'The worker has no free slot for another run.' : 'The attempt was interrupted.';
   return new ServiceError('unavailable', why, { retryAfterSeconds: BUSY_SECONDS });
 }
 

@@ -108,7 +108,7 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
   };
 }
 
-/** Owners of a waiting call. A caller that may name any tenant has only its own share of places. */
+/** Owners of a waiting call: the caller and the tenant of the run, so that one tenant leaves places to others of the same caller. */
 function waitOwners(caller: Caller, run: Run, aside?: () => void): PlaceOwners {
   const own = placeOwnerOf(caller, aside);
   const tenant = tenantOwner(run, limits.executionRunWaitingCallsPerTenantMax);

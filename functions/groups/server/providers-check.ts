@@ -39,7 +39,7 @@ const unknown: ProvidersChecked = {
     {
       id: 'providers.readiness',
       status: 'warning',
-      message: 'What was proven of the providers cannot be read.',
+      message: 'The proven capabilities of the providers cannot be read.',
       details: {},
     },
   ],

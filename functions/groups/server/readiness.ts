@@ -102,7 +102,7 @@ async function storageCheck({
 function damageChecks({ damage: { met } }: ServerDependencies): ServerReadinessCheck[] {
   if (met === null) return [];
   const message =
-    'Stored data is damaged: the log names what was met. Restore it from a copy, then start the service anew.';
+    'Stored data is damaged: the log names what was met. Restore it from a copy, then restart the service.';
   return [{ id: 'storage.damage', status: 'failed', message, details: {} }];
 }
 

@@ -84,5 +84,5 @@ function plainOf(name: string, value: unknown): ParameterValue {
 
 /** The refusal does not repeat the name, because it is the caller's text. */
 function unknownArgument(): Error {
-  return invalidMember('', 'hold a member that the tool does not have');
+  return invalidMember('', 'has an argument that the tool does not have');
 }

@@ -43,7 +43,10 @@ export function resultOf(structuredContent: Json, text: string): ToolResult {
 function partOf(whole: SteadyText, offset: number, lengthMax: number): JsonObject {
   const { text } = whole;
   if (offset > text.length)
-    throw invalidMember(`/${OFFSET_ARGUMENT}`, `is behind the end of the answer, at ${text.length}`);
+    throw invalidMember(
+      `/${OFFSET_ARGUMENT}`,
+      `is after the end of the answer, which has ${text.length} characters`,
+    );
   const begin = placeOfCut(whole, offset).before;
   const hash = hashOf(whole);
   // JSON escapes lengthen the text in a message, so shorten the part until it fits.

@@ -100,24 +100,24 @@ describe('a request is refused', () => {
     [{ ...outbox({}), correlationId: ' ' }, '/correlationId', 'validation_failed', 'blank'],
     [{ ...outbox({}), actor: ' ' }, '/actor', 'validation_failed', 'blank'],
     [{ fences: [fence, { ...fence, value: ' ' }] }, '/fences/1/value', 'validation_failed', 'blank'],
-    [{ fences: [fence, fence] }, '/fences/1', 'duplicate_in_request', 'the same fence stands twice'],
+    [{ fences: [fence, fence] }, '/fences/1', 'duplicate_in_request', 'the same fence occurs twice'],
     [
       { mutations: [...(upsert().mutations ?? []), ...(upsert().mutations ?? [])] },
       '/mutations/1',
       'duplicate_in_request',
-      'the same document stands twice',
+      'the same document occurs twice',
     ],
     [
       { mutations: [{ document: null }] },
       '/mutations/0/document',
       'validation_failed',
-      'carries its document',
+      'is needed for an upsert',
     ],
     [
       { mutations: [{ operation: 'delete', document }] },
       '/mutations/0/document',
       'validation_failed',
-      'by documentType and id',
+      'needs documentType and id',
     ],
     [
       { mutations: [{ operation: 'delete', id: 'a' }] },

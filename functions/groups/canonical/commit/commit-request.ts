@@ -88,7 +88,7 @@ export function refuseRepeats<T>(
     if (seen.has(name)) {
       throw invalidMember(
         `${pointer}/${n}`,
-        `the same ${noun} stands twice in one transaction`,
+        `the same ${noun} occurs twice in one transaction`,
         'duplicate_in_request',
       );
     }

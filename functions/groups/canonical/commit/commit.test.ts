@@ -90,7 +90,7 @@ test('an event id that another event of the request is given is refused', () => 
   ];
   expect(refusalOf(() => planOf({ outbox }))).toMatchObject({
     code: 'duplicate_in_request',
-    errors: [{ pointer: '/outbox/1', detail: 'the same event id stands twice in one transaction' }],
+    errors: [{ pointer: '/outbox/1', detail: 'the same event id occurs twice in one transaction' }],
   });
 });
 

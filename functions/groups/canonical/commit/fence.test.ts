@@ -48,7 +48,7 @@ describe('a release', () => {
     (record) => {
       expect(refusalOf(() => applyFence(record, release, '/fences/3', NOW))).toEqual({
         code: 'fence_not_owned',
-        message: expect.stringContaining('not held by the document'),
+        message: expect.stringContaining('does not hold the fence that it releases'),
         errors: [{ pointer: '/fences/3', detail: 'is not held by this owner' }],
       });
     },

@@ -26,13 +26,9 @@ export function applyFence(
     record?.head.ownerDocumentId === fence.ownerDocumentId;
   if (fence.operation === 'release') {
     if (!owned) {
-      throw new ServiceError(
-        'fence_not_owned',
-        'The fence is not held by the document that would release it',
-        {
-          errors: [{ pointer, detail: 'is not held by this owner' }],
-        },
-      );
+      throw new ServiceError('fence_not_owned', 'The document does not hold the fence that it releases', {
+        errors: [{ pointer, detail: 'is not held by this owner' }],
+      });
     }
     return { remove: key };
   }

@@ -48,14 +48,17 @@ export function* readMutation(
   const precondition = readPrecondition(mutation.precondition ?? {}, `${pointer}/precondition`);
   const document = mutation.document ?? null;
   if ((mutation.operation ?? 'upsert') === 'upsert') {
-    if (document === null) throw invalidMember(`${pointer}/document`, 'an upsert carries its document');
+    if (document === null) throw invalidMember(`${pointer}/document`, 'is needed for an upsert');
     const upsert = yield* readDocument(tenantId, document, `${pointer}/document`);
     sameName(mutation.documentType, upsert.documentType, `${pointer}/documentType`);
     sameName(mutation.id, upsert.id, `${pointer}/id`);
     return { operation: 'upsert', ...upsert, precondition };
   }
   if (document !== null) {
-    throw invalidMember(`${pointer}/document`, 'a delete names its document by documentType and id');
+    throw invalidMember(
+      `${pointer}/document`,
+      'must be left out of a delete, which needs documentType and id',
+    );
   }
   return {
     operation: 'delete',

@@ -34,7 +34,7 @@ export function readMigrations(batch: CanonicalMigrationInputList): Migration[] 
     const first = migrations.get(name);
     if (first === undefined) migrations.set(name, migration);
     else if (first.checksum !== migration.checksum) {
-      const detail = 'the same migration stands twice in one batch, with another checksum';
+      const detail = 'the same migration occurs twice in one batch with different checksums';
       throw invalidMember(`${migration.pointer}/checksum`, detail, 'duplicate_in_request');
     }
   }

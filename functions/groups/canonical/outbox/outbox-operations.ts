@@ -125,7 +125,7 @@ export function releaseCanonicalOutbox(
     const notBeforeUtc = optionalMoment(body.notBeforeUtc, '/notBeforeUtc');
     const retryAfterMs = milliseconds(body.retryAfterSeconds);
     if (notBeforeUtc !== null && retryAfterMs !== null) {
-      throw invalidMember('/retryAfterSeconds', 'excludes notBeforeUtc');
+      throw invalidMember('/retryAfterSeconds', 'must not be given together with notBeforeUtc');
     }
     const error = body.error?.trim() || null;
     if (error !== null) checkProse(error, '/error');

@@ -133,7 +133,7 @@ export class CrossCheck {
     const digits = transactionDigits(transactionId);
     const receipt = digits === undefined ? undefined : this.#receipts.find(digits);
     if (receipt === undefined) {
-      throw invalidMember('/value/transactionId', 'must be that of a receipt');
+      throw invalidMember('/value/transactionId', 'must be the transactionId of a receipt');
     }
     const equal = momentWords(createdAtUtc).every((word, n) => word === this.#receipts.get(receipt, n));
     same(equal, true, 'the moment of its commit', '/value/createdAtUtc');

@@ -240,7 +240,10 @@ function* checkedEntries(tenantId: string, snapshot: unknown) {
     const event = checkedEvent(tenantId, withoutLease(value, `/outbox/${n}`), `/outbox/${n}`);
     const createdAtUtc = moments.get(event.transactionId);
     if (createdAtUtc === undefined) {
-      throw invalidMember(`/outbox/${n}/transactionId`, 'must be that of a transaction of the snapshot');
+      throw invalidMember(
+        `/outbox/${n}/transactionId`,
+        'must be the transactionId of a transaction in the snapshot',
+      );
     }
     return { collection: 'events', value: { ...event, createdAtUtc } };
   });
@@ -291,7 +294,7 @@ function refuseRepeated(entries: readonly SnapshotValue[], pointer: string): voi
   const seen = new Set<string>();
   entries.forEach((entry, n) => {
     const { id } = keyOf(entry);
-    if (seen.has(id)) throw invalidMember(`${pointer}/${n}`, 'stands twice', 'duplicate_in_request');
+    if (seen.has(id)) throw invalidMember(`${pointer}/${n}`, 'occurs twice', 'duplicate_in_request');
     seen.add(id);
   });
 }
@@ -318,7 +321,7 @@ function* checkRevisions(receipts: readonly ReceiptValue[], given: unknown): Rea
     if (typeof value !== 'object' || value === null) throw invalidMember(pointer, 'must be an object');
     const { documentType, id, revision } = value as Partial<CanonicalDocumentRevision>;
     const named = nameOf(documentType, id, revision);
-    if (seen.has(named)) throw invalidMember(pointer, 'stands twice', 'duplicate_in_request');
+    if (seen.has(named)) throw invalidMember(pointer, 'occurs twice', 'duplicate_in_request');
     seen.add(named);
     const isHeld = sameJson(value as Json, held.get(named) ?? null);
     same(isHeld, true, 'as its transaction holds it', pointer);
@@ -354,7 +357,7 @@ function* checkDocuments(
     same(equal, true, 'as the transaction of its revision holds it', `/documents/${n}`);
   });
   if (documents.length !== held.size) {
-    throw invalidMember('/documents', 'lacks a document of which a transaction holds a revision');
+    throw invalidMember('/documents', 'lacks a document although a transaction holds a revision of it');
   }
 }
 
