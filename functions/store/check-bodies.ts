@@ -49,7 +49,10 @@ interface Taken {
   readonly position: Position | null;
 }
 
-/** Reads all bodies that have a hash, a share a minute, in one process of the deployment. A damaged one is logged and seen. */
+/**
+ * Reads all bodies that have a hash, a share a minute, in one process of the deployment. Logs each damaged body, and hands the
+ * failure to `saw`.
+ */
 export class BodyCheck {
   readonly #parts: BodyCheckParts;
   #nextAt = Number.NEGATIVE_INFINITY;

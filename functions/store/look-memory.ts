@@ -12,7 +12,7 @@ export interface LookWidths {
 }
 
 interface Entry {
-  /** Of the next look; 0 where the last one was poor. */
+  /** The width of the next look; 0 if the last one was poor. */
   readonly width: number;
   /** Poor looks in a row. */
   readonly poor: number;

@@ -284,7 +284,7 @@ export interface LoadedRecords {
 export interface Decision<R> {
   readonly writes: readonly Write[];
   readonly result: R;
-  /** The owner of the written records, in a scope of the service. */
+  /** The owner whose quota counts the written records; only in a scope of the service, which has no owner. */
   readonly owner?: ByteOwner | null;
   /**
    * The writes may add bytes at the request of a caller: the store refuses them when their owner's quota is used up,
@@ -330,7 +330,7 @@ export interface CountSelection {
   readonly equal?: Readonly<Record<string, string>>;
   /** The listing id begins with this and is longer. */
   readonly idPrefix?: string;
-  /** A provider need not count further than this in all; it may. */
+  /** A provider may stop at this number, summed over all pages, but need not. */
   readonly max: number;
   /** `next` of the page before, with everything else equal. */
   readonly after?: string;

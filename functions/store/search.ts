@@ -68,7 +68,7 @@ export interface HoldersRequest extends Pick<WordCountsRequest, 'collection' | '
 export interface WordCounts {
   /** Numbers of the provider, upwards. */
   readonly places: Float64Array;
-  /** Of the records in the order of the places. */
+  /** The lengths of the records in the order of the places. */
   readonly lengths: Uint32Array;
   /** For each term the codes in the order of the places; -1: the record does not hold it. */
   readonly codes: readonly Int32Array[];

@@ -9,7 +9,7 @@ export function similarity(metric: Metric, left: Float32Array, right: Float32Arr
   return similarityTo(metric, right)(left);
 }
 
-/** The same for many vectors that are compared with one. */
+/** As `similarity`, for many vectors that are compared with one. */
 export function similarityTo(metric: Metric, right: Float32Array): (left: Float32Array) => number {
   const ofEqualLength = scoreTo(metric, right);
   return (left) => {

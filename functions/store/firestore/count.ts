@@ -20,8 +20,8 @@ const listingFields = ['head', 'group', 'listingId', 'hidden', 'indexes'];
 type Place = readonly [driver: string, sortKey: string, recordId: string];
 
 /**
- * The index alone counts a selection with at most one condition. No index covers several: then the count reads the
- * listings that the rarest condition finds. Tokens of one group collide once in 2^48 pairs, and a wrong count would
+ * The index alone counts a selection with at most one condition. No index covers several conditions, so the count reads
+ * the listings that the rarest condition finds. Tokens of one group collide once in 2^48 pairs, and a wrong count would
  * need the same value under both.
  */
 export async function countRecords(

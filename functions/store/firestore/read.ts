@@ -75,7 +75,7 @@ async function withRecords(
   return { state, at, stored, records };
 }
 
-/** The same, at a moment with a known generation. */
+/** Reads keys at a moment with a known generation. */
 export async function readKeysAt(
   session: Session,
   scope: Scope,

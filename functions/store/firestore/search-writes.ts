@@ -16,7 +16,7 @@ import {
 
 /** How a write changes the search entry of a record. */
 export interface SearchChange {
-  /** Of the record's own document; `undefined` removes a field. */
+  /** Changed fields of the record's own document; `undefined` removes a field. */
   readonly changes: Readonly<Record<string, FirestoreValue | undefined>>;
   /** Bytes of the index entries that the write adds and removes. */
   readonly indexBytes: number;

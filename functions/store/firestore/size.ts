@@ -7,11 +7,11 @@ import type { FirestoreValue, StoredFields } from './layout.ts';
  * the client library retries that refusal for ten minutes.
  */
 export interface Weight {
-  /** Of the request message. */
+  /** Bytes of the request message. */
   readonly message: number;
-  /** Of the index entries that the write adds and removes. */
+  /** Bytes of the index entries that the write adds and removes. */
   readonly index: number;
-  /** Of the stored document, as far as this write knows it. */
+  /** Bytes of the stored document, as far as this write knows it. */
   readonly document: number;
 }
 
@@ -24,7 +24,7 @@ export interface Limits {
 /** https://firebase.google.com/docs/firestore/quotas */
 const documentBytesMax = 1024 * 1024;
 
-/** Of the map that a vector is stored as. */
+/** Bytes of the map in which a vector is stored, without its numbers. */
 const vectorFramingBytes = 32;
 
 /** Tag, length and type bytes around one field, at the most. */

@@ -94,7 +94,7 @@ async function giveUp(session: Session, scope: Scope, generation: string): Promi
       : {
           ...before,
           pending: without(before.pending, generation),
-          // It was replaced so long ago that no call under way can use it, so it can be deleted at once.
+          // The generation was replaced so long ago that no call under way can use it, so it can be deleted at once.
           retired: { ...before.retired, [generation]: 0 },
         },
   );

@@ -33,7 +33,7 @@ export class Bounds {
     this.share = metric === 'euclidean' ? 1 - this.#slack : 0;
   }
 
-  /** Of a row with this residual. */
+  /** The error of a row with this residual. */
   error(residual: number): number {
     return residual * this.factor + this.term;
   }

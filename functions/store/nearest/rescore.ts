@@ -109,7 +109,7 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
 
 interface Batch {
   readonly ids: string[];
-  /** Of the same records. */
+  /** The places of the same records. */
   readonly places: number[];
 }
 

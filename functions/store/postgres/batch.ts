@@ -70,7 +70,7 @@ class Batch extends Query {
     for (const { name, text } of this.#statements) {
       if (name === undefined || this.#known.has(name) || this.#fresh.has(name)) continue;
       this.#fresh.set(name, this.#newShape());
-      // A batch that failed may have prepared it or not. To close what is not there is no error.
+      // A failed batch may or may not have prepared this statement. To close a statement that does not exist is no error.
       wire.close({ type: 'S', name }, true);
       wire.parse({ name, text, types: [] }, true);
     }

@@ -43,7 +43,7 @@ describe('the connection string', () => {
     }
   });
 
-  test('and for none when the string disables it, on a socket and on this machine', () => {
+  test('asks for no verification when the string disables it, on a socket and on this machine', () => {
     for (const mode of ['disable', 'no-verify']) {
       expect(modeOf(`host=db.example sslmode=${mode}`)).toBe(mode);
     }

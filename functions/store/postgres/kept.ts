@@ -94,8 +94,8 @@ export interface Reliance {
 }
 
 /**
- * After the lock of the scope: that the scope, the records and the gate are as they were read. `updates` are the rows that the same
- * statement updates; `undefined` where others write.
+ * Checks a write, after the lock of the scope: the scope, the records and the gate must be as they were read. `updates` is the number
+ * of rows that the same statement updates; `undefined` if other statements write.
  */
 export function keptStatement(
   { scope, space, rows, gate }: Reliance,

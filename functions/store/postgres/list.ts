@@ -17,7 +17,7 @@ import type { Statement } from './statement.ts';
 
 /** A record on the way of a list's walk. */
 export interface ListRow extends RecordRow {
-  /** Its number in the walk, from 1. */
+  /** The number of the row in the walk, from 1. */
   readonly n: number;
   readonly matched: boolean;
   readonly value: string | null;

@@ -80,7 +80,7 @@ export const selectKeys = `
   ) AS r ON true
   WHERE s.kind = $1 AND s.name = $2`;
 
-/** The same for a transaction, by the widest of its views. */
+/** Reads the keys of a transaction, by the widest of its views. */
 export const selectRequested: Readonly<Record<RecordView, string>> = {
   head: selectKeysWith(widths.head),
   body: selectKeysWith(widths.body),

@@ -25,7 +25,7 @@ const holders = (word: string) => `
   SELECT e.space, e.collection, e.search_group, e.id, e.order_key FROM search_entries AS e
   WHERE e.terms @@ ('''' || ${liveSpace} || '.' || ${word} || '''')::tsquery OFFSET 0`;
 
-/** Of the scope \`$1\`, \`$2\`, the collection \`$3\` and the group \`$4\`. */
+/** Selects the entries of the scope \`$1\`, \`$2\`, the collection \`$3\` and the group \`$4\`. */
 const ofGroup = `e.space = ${liveSpace} AND e.collection = $3 AND e.search_group = $4`;
 
 const selectCounts = `

@@ -79,7 +79,10 @@ function elementOf(value: Value): string {
 /** Set explicitly: stricter levels would fail reads, and every rule here is written for this one. */
 export const BEGIN = named('BEGIN', 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
 export const COMMIT = named('COMMIT', 'COMMIT');
-/** The first read fixes the moment; were it prepared, statements prepared beside it would read before. */
+/**
+ * Without a name on purpose, so that it and the statements beside it are no batch. A batch parses its new statements before it
+ * executes the first, and parsing reads: the snapshot would then be older than the transaction.
+ */
 export const SNAPSHOT = statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 
 function named(name: string, text: string): Statement {

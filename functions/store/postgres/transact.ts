@@ -151,7 +151,7 @@ async function writeIfKept<R>(
   }
 }
 
-/** Of a call that locks before it reads. */
+/** Locks the records of a call that locks before it reads. */
 const lockKeys = `
   SELECT r.collection, r.id FROM (SELECT {0} AS collection, {1} AS id) AS k
   CROSS JOIN LATERAL (

@@ -47,7 +47,7 @@ export class Connection {
     return this.#tupled(sql).all(...values) as unknown as Row[];
   }
 
-  /** The same, row by row. */
+  /** As `tuples`, row by row. */
   eachTuple<Row extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
     return this.#tupled(sql).iterate(...values) as unknown as Iterable<Row>;
   }

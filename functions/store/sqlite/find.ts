@@ -15,7 +15,7 @@ export function finder(nearest: NearestSearch, scope: Scope, read: Read): Find {
   return find as Find;
 }
 
-/** The same for word counts. */
+/** Reads the word counts of a scope. */
 export function wordCounter(nearest: NearestSearch, scope: Scope, read: Read): WordCountsReader {
   return new CountsReader(scope, read, () => nearest.turn(scope.name));
 }

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** One commit of so many pages. */
+/** One commit of `pages` pages. */
 function write(pages: number): void {
   connection.run('INSERT INTO t VALUES (?)', 'x'.repeat(pages * 4_088));
 }

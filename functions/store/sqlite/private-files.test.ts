@@ -42,7 +42,7 @@ const isWindows = process.platform === 'win32';
 const reason = isWindows ? ' (skipped: Windows has no modes of files)' : '';
 
 describe.skipIf(isWindows)(`the files of a database${reason}`, () => {
-  test('and the folders that the store makes are for its user alone', async () => {
+  test('the folders that the store makes are for its user alone', async () => {
     const folder = join(above, 'new', 'data');
     const release = new ProcessLocks(join(folder, 'a.sqlite')).hold('p');
     const store = await writtenStore(join(folder, 'a.sqlite'));

@@ -25,7 +25,7 @@ describe('the room on a disk', () => {
     expect(room.isShort(connection)).toBe(false);
     expect(room.checkWrite(connection, 0)).toBe(true);
     room.checkLoad(connection, [record('{}')]);
-    // Claims a body of so many characters: a real one would not fit into memory.
+    // Claims a body as large as the disk: a real one would not fit into memory.
     const huge = { ...record(''), body: { length: bavail * bsize } as unknown as string };
     expect(() => room.checkLoad(connection, [record('{}'), huge])).toThrow(
       expect.objectContaining({ failure: 'full' }),

@@ -65,7 +65,7 @@ export class DiskRoom {
     return check(connection, disk, 0);
   }
 
-  /** The same for records to load, a batch of which may be larger than the reserve. */
+  /** Checks the room for records to load: a batch of them may be larger than the reserve. */
   checkLoad(connection: Connection, records: readonly RecordData[]): void {
     // Loaded records are written twice: to the log first, and then to the file.
     const bytes = 2 * records.reduce((sum, record) => sum + sizeOf(record), 0);

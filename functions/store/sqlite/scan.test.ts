@@ -9,7 +9,7 @@ import { openSqliteStore } from './store.ts';
 
 const scope: Scope = { kind: 'system', name: 'test' };
 
-/** A store with so many records, each with this body. */
+/** A store with `count` records, each with this body. */
 async function withRecords(
   count: number,
   body: string | undefined,

@@ -175,7 +175,8 @@ test('many terms of few records each have a bound for all their codes, which are
   expect([...found!.lengths]).toEqual(Array.from({ length: 2_048 }, (_, n) => n));
   for (const [term, codes] of found!.codes.entries())
     expect(codes.every((code, n) => code === (n % 128 === term ? n : -1))).toBe(true);
-  // 128 terms twice, 262,144 codes once, and half as many while the lists are united: 8, 4 and 2, beside 4 for the codes that are read.
+  // At least 18 turns: 8 to read 128 terms twice, 4 to make 262,144 codes, 2 to unite the lists (half as many numbers), and 4 to
+  // read the codes.
   expect(turns).toBeGreaterThanOrEqual(18);
   expect(bytes).toBe(2_048 * (8 + 12 + 4 * 128));
   expect((await turnsOf((words) => words.counts({ ...request, unitedMax: 2_047 }))).found).toBeNull();

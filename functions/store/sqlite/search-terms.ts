@@ -11,7 +11,7 @@ import type { Read } from './search-vectors.ts';
 export interface TermFinderOptions {
   /** Rows of the index that are read before the other calls get their turn: about a millisecond. */
   readonly rowsPerTurn?: number;
-  /** Of a term, the first records in their order, which are kept for its next pages. */
+  /** The number of the first records of a term that are kept for its next pages. */
   readonly holdersMax?: number;
   readonly pageEntriesMax?: number;
   /** Lets the other calls of the process work. */

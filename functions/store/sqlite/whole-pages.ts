@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { StoreError } from '../port.ts';
 
-/** Of the file's header, https://www.sqlite.org/fileformat2.html#the_database_header */
+/** The first bytes of the file's header, https://www.sqlite.org/fileformat2.html#the_database_header */
 const magic = 'SQLite format 3\0';
 const pageSizeAt = 16;
 const headerBytes = 18;

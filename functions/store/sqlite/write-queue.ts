@@ -10,7 +10,7 @@ export interface WriteQueueOptions {
   readonly random: RandomSource;
   /** Whether waiting calls share one database transaction, each under a savepoint of its own. */
   readonly grouping: boolean;
-  /** Its `committed` is called after each commit. */
+  /** The queue calls `committed` after each commit. */
   readonly copies?: Pick<LogCopies, 'committed'>;
 }
 
