@@ -10,7 +10,7 @@ import type { StagedPayloads } from './staged-payloads.ts';
 
 const { recordQueryBodyBytesMax: bytesMax } = limits;
 
-/** An import whose query has so many bytes. */
+/** An import whose query has `bytes` bytes. */
 function withQuery(bytes: number): string {
   const query = { partitionKeys: [''] };
   const padding = 'a'.repeat(bytes - JSON.stringify(query).length);

@@ -22,7 +22,7 @@ const policy = readPolicy({ name: 'c' });
 const scope: Scope = { kind: 'spaces', name: 's' };
 const STAMP = { revision: 1, etag: 'rev:1', createdAt: '', updatedAt: '' };
 const WORDS = Array.from({ length: 128 }, (_, n) => `word${n}`);
-/** As many records of so many words are ranked by counts. */
+/** The most records of these words that are ranked by counts. */
 const COUNTED_MOST = 2_048;
 let folder = '';
 let store: RecordStore;

@@ -24,7 +24,7 @@ import { RECORDS } from './store-collections.ts';
 const COUNTED_BYTES = 32;
 /** The most records that are ordered in one part: a few milliseconds. */
 const ORDERED_MAX = 8_192;
-/** Up to so many lexicons beside those of the answer, reading them is faster than reading a list of the index. */
+/** Up to this number of lexicons beside those of the answer, reading them is faster than reading a list of the index. */
 const FEW_PLACES = 96;
 const ENDS_MAX = 4_096;
 /** The most lexicons that are held at a time. */

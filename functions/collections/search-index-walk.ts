@@ -35,7 +35,7 @@ export class IndexWalk {
       driver.by === 'range' ? inRange(reader, driver) : candidatesOf(reader, driver, null, vector.top);
   }
 
-  /** Continues until it has read so many records. Returns whether the index has no others. */
+  /** Continues until it has read `records` records. Returns whether the index has no others. */
   async reachesEnd(records: number): Promise<boolean> {
     for (; this.#read < records; this.#read += 1) {
       const { value } = await this.#found.next();

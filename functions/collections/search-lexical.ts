@@ -37,7 +37,7 @@ export async function rankByWords(
   return answerOf(counted);
 }
 
-/** The same from the lexicons of all candidates. */
+/** Ranks the candidates by the lexicons of all of them. */
 async function rankCandidates(
   reader: SearchReader,
   query: RecordQuery,

@@ -13,7 +13,7 @@ export function isUnknown({ query, isLimited, matches }: Ranking, { offset }: Pa
 /** Firestore bills a count as one read for this many records. */
 const COUNTED_RECORDS_PER_READ = 1_000;
 
-/** Reads of a count of so many records. */
+/** The reads that a count of `count` records costs. */
 export function readsOfCount(count: number): number {
   return Math.max(1, Math.ceil(count / COUNTED_RECORDS_PER_READ));
 }

@@ -8,7 +8,7 @@ import { storedText } from './stored-content.ts';
 const BATCH_RECORDS_MAX = 50;
 /** The characters of bodies that a batch should hold, about. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** The most characters of texts that a search keeps for its answer; it reads others again. */
+/** The most characters of record texts that a search keeps for its answer. It reads texts beyond them again. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export interface SearchReader extends RecordReader {

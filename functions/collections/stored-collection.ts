@@ -31,7 +31,7 @@ export function policyRecord(
 export function collectionOf({ head, body }: RecordData): StoredCollection {
   const incarnation = incarnationIn(head);
   if (typeof body !== 'string') throw new StoreError('corrupt', 'a collection has no policy');
-  // Its members have the names of the contract.
+  // The members of the stored policy have the names of the contract.
   const policy = JSON.parse(body) as CollectionPolicy;
   return { name: policy.name, incarnation, policy, createdAt: String(head['createdAt']) };
 }

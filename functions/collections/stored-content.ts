@@ -25,7 +25,7 @@ export function factsIn(head: Head): RecordFacts {
     embeddingProvider: textIn(head, 'embeddingProvider'),
     embeddingModel: textIn(head, 'embeddingModel'),
     termsLeftOut: Number(head['termsLeftOut'] ?? 0),
-    // Its members have the names above.
+    // The members of each stored vector have the names above.
     vectors: typeof vectors === 'string' ? (JSON.parse(vectors) as VectorFacts[]) : [],
   };
 }

@@ -10,10 +10,10 @@ export const WEIGHT_MAX = 8 * 1024 * 1024;
 
 /** The weights of a record's parts beside its text, in bytes. */
 export interface WeightScale {
-  /** The weight of an index entry beside its value and the order key; `entryCopies` is how often both are stored. */
+  /** The bytes of an index entry without its value and the order key; `entryCopies` is how many times all of it is stored. */
   readonly entryBytes: number;
   readonly entryCopies: number;
-  /** The weight of a term or vector beside its value; `searchCopies` is how often both are stored. */
+  /** The bytes of an entry for a term or a vector without its value; `searchCopies` is how many times all of it is stored. */
   readonly searchEntryBytes: number;
   readonly searchCopies: number;
   /** The weight of a vector's number, in the record and in indexes. */

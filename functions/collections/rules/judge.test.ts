@@ -110,7 +110,7 @@ describe('the judge', () => {
     ['null as missing', (record, node, keys) => judge(withoutNull(record), node, keys)],
     ['numbers as texts', (record, node, keys) => judge(withTexts(record), node, keys)],
   ];
-  test.each(planted)('and the comparison finds %s', (_, wrong) => {
+  test.each(planted)('the comparison finds %s', (_, wrong) => {
     expect(disagreement(wrong, search)).not.toBeNull();
   });
 });
@@ -149,12 +149,12 @@ describe('the candidates of a driver', () => {
       (driver) => (driver.by === 'equal' ? { ...driver, value: `s${driver.value}` } : driver),
     ],
   ];
-  test.each(planted)('and the comparison finds %s', (_, wrong) => {
+  test.each(planted)('the comparison finds %s', (_, wrong) => {
     const faulty = (...args: Parameters<Choice>) => wrong(chooseDriver(...args));
     expect(missed(faulty, search)).not.toBeNull();
   });
 
-  test('and it finds a driver from a leaf that is not required', () => {
+  test('the comparison finds a driver from a leaf that is not required', () => {
     const faulty: Choice = (condition, paths) =>
       chooseDriver({ ...condition, filter: anyAsAll(condition.filter) }, paths);
     expect(missed(faulty, search)).not.toBeNull();

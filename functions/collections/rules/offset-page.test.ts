@@ -37,7 +37,7 @@ describe('the first items', () => {
     expect(takeAll(all).slice(0, 2)).toEqual([99, 98]);
   });
 
-  test('and the comparison finds one that keeps the first offered', () => {
+  test('the comparison finds one that keeps the first offered', () => {
     class FirstOffered extends FirstItems<number> {
       override offer(item: number): number | undefined {
         return this.offered < 3 ? super.offer(item) : item;
@@ -74,7 +74,7 @@ describe('a page', () => {
     );
   });
 
-  test('and its tokens lead through the whole answer once', () => {
+  test('the tokens of a page lead through the whole answer once', () => {
     fc.assert(
       fc.property(fc.nat(30), fc.integer({ min: 1, max: 12 }), (count, limit) => {
         const ordered = Array.from({ length: count }, (_, index) => index);

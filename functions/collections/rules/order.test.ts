@@ -116,7 +116,7 @@ describe('a sorted answer', () => {
       (a, b, by) => compare({ ...a, id: '1', partitionKey: 'p' }, { ...b, id: '1', partitionKey: 'p' }, by),
     ],
   ];
-  test.each(planted)('and the comparison finds %s', (_, wrong) => {
+  test.each(planted)('the comparison finds %s', (_, wrong) => {
     expect(disagreement(wrong)).not.toBeNull();
   });
 

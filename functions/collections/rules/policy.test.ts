@@ -145,7 +145,7 @@ describe('the same policy', () => {
     expect(differs(samePolicy)).toBe(false);
   });
 
-  test('and the comparison finds order and case', () => {
+  test('the comparison finds order and case', () => {
     expect(differs((a, b) => JSON.stringify(a) === JSON.stringify(b))).toBe(true);
     expect(differs((a, b) => samePolicy({ ...a, indexedMetadata: [] }, { ...b, indexedMetadata: [] }))).toBe(
       true,

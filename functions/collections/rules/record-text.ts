@@ -46,7 +46,7 @@ export function readRecord(given: string, policy: CollectionPolicy, pointer = ''
   return finished(readRecordInSteps(given, policy, pointer));
 }
 
-/** The same, in steps: a record may have a hundred thousand members. */
+/** As `readRecord`, in steps: a record may have a hundred thousand members. */
 export function* readRecordInSteps(
   given: string,
   policy: CollectionPolicy,

@@ -139,7 +139,7 @@ describe('a ranking by word counts', () => {
     ['one record too few', { places: (places) => places.slice(0, -1) }],
     ['the last candidates in place of the first', { behind: (keys) => keys.toReversed() }],
   ];
-  test.each(faults)('and the comparison finds %s', (_, fault) => {
+  test.each(faults)('the comparison finds %s', (_, fault) => {
     expect(disagreement(fault, planted).counterexample).not.toBeNull();
   });
 

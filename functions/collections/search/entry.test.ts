@@ -265,7 +265,7 @@ describe('a lexicon', () => {
     expect(lexicon.isWellFormed()).toBe(true);
   });
 
-  test('and terms of the largest records leave room for the indexes in a document of 1 MiB', () => {
+  test('terms of the largest records leave room for the indexes in a document of 1 MiB', () => {
     const wide = Array.from({ length: 20_000 }, (_, index) => `${'漢'.repeat(12)}${index + 10_000}`).join(
       ' ',
     );

@@ -16,7 +16,7 @@ const INDEX_BYTES_MAX = 2_000_000;
 const TERM_INDEX_BYTES = 400;
 /** Firestore stores each number of a vector as a double. */
 const VECTOR_NUMBER_BYTES = 8;
-/** A step of long work: so many short leaves, or so many characters of a long one. */
+/** The length of a step of long work: this number of short leaves, or of characters of a long leaf. */
 const STEP_LEAVES = 1_024;
 const STEP_LENGTH = 16_384;
 

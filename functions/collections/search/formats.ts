@@ -7,7 +7,7 @@ import { moreTerm, prefixTerm, wordTerm } from './terms.ts';
 /** The format of search entries of one version. Every change of terms, lexicons or slots needs a new version. */
 export interface EntryFormat {
   readonly version: number;
-  /** The first characters of its lexicons. No other format uses them. */
+  /** The characters with which lexicons of this format begin. No other format uses them. */
   readonly marks: string;
   /** The search entry of a record, the same on every provider; in steps, because a record may be long. */
   entryOf(

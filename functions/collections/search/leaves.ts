@@ -2,7 +2,7 @@ import { pointerTo } from '../../kernel/errors.ts';
 
 /** A scalar of a record, as a text. */
 export interface Leaf {
-  /** Its JSON Pointer. */
+  /** The JSON Pointer of the leaf. */
   readonly path: string;
   /** A string as it is, a number as it is written, `True` or `False`. */
   readonly text: string;
@@ -10,14 +10,15 @@ export interface Leaf {
 
 /** Vectors are compared as vectors, not as texts. */
 const SKIPPED = '/vectors';
-/** The reader pauses after so many values without a text. */
+/** The reader pauses after this number of values without a text. */
 const STEP_VALUES = 1_024;
 
 /**
  * The leaves of a record from its stored text, in the order of the text, without null values and vectors. The stored text has no
  * white space around its tokens and no members that the service assigns, such as times: with them, a search for a year would find
  * every record. The text is read lazily, because a record may have a hundred thousand leaves. A path is cut to `pathMax` UTF-16
- * units, and not extended below a cut: else each leaf of a list could copy a member name of half a megabyte. `null` is a pause.
+ * units, and not extended below a cut: else each leaf of a list could copy a member name of half a megabyte. The
+ * generator yields `null` for a pause in long work.
  */
 export function leavesOf(storedText: string, pathMax = Infinity): Generator<Leaf | null, void> {
   return new LeafReader(storedText, pathMax).value('');

@@ -189,7 +189,7 @@ function togetherOf({ scanLimit }: LexicalRequest): number {
 
 /**
  * The order of candidates if not all are scored. Those that hold the most walked alternatives come first, then partition key and id
- * decide. `together`: so many are ordered together, the others after them.
+ * decide. `together`: the number of candidates that are ordered together, the others after them.
  */
 function naiveOrder(
   docs: readonly (NaiveRecord & { leaves: Leaves })[],

@@ -4,7 +4,7 @@ import type { CandidateReading } from './reader.ts';
 
 /** Counts stop at this: terms with more records are walked in the order of their texts. */
 export const COUNT_MAX = 10_000;
-/** Long words are rare, so a phrase is found by one of its longest: so many of them are counted. */
+/** Long words are rare, so a phrase is found by one of its longest words: this number of them is counted. */
 const COUNTED_WORDS_MAX = 4;
 
 /** The plan to find the candidates of a query. */

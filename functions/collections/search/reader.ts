@@ -255,7 +255,7 @@ export class LexiconReader {
     return found;
   }
 
-  /** Whether so many found phrases and terms suffice: all or one of them, by the match mode; a query without any needs none. */
+  /** Whether `found` phrases and terms suffice: all or one of them, by the match mode; a query without any needs none. */
   #isEnough(found: number): boolean {
     const asked = this.#askedPhrases.length + this.#looseTerms.length;
     return this.#query.matchMode === 'all' ? found === asked : found > 0 || asked === 0;

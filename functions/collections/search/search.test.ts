@@ -194,16 +194,16 @@ describe('lexical search', () => {
     const { counterexample, errorInstance } = disagreement({ ...terms, formats: nextFormats });
     expect([counterexample, errorInstance]).toEqual([null, null]);
   });
-  test.each([0, 1])('and the comparison finds a walk by one of two formats, %i', (at) => {
+  test.each([0, 1])('the comparison finds a walk by one of two formats, %i', (at) => {
     const fault = { formats: nextFormats, known: [nextFormats[at]!] };
     expect(disagreement(fault, planted).counterexample).not.toBeNull();
   });
-  test('and the comparison finds a walk without the records of which terms are left out', () => {
+  test('the comparison finds a walk without the records of which terms are left out', () => {
     const walk = (given: CandidateWalk): CandidateWalk =>
       given.source === 'scan' ? given : { ...given, terms: given.terms.slice(0, -1) };
     expect(disagreement({ ...few, walk }, planted).counterexample).not.toBeNull();
   });
-  test('and one without those of which only prefixes are left out', () => {
+  test('the comparison finds a walk without the records of which only prefixes are left out', () => {
     const walk = (given: CandidateWalk): CandidateWalk =>
       given.source === 'scan'
         ? given
@@ -277,7 +277,7 @@ describe('lexical search', () => {
       },
     ],
   ];
-  test.each(faults)('and the comparison finds %s', (_, fault) => {
+  test.each(faults)('the comparison finds %s', (_, fault) => {
     expect(disagreement(fault, planted).counterexample).not.toBeNull();
   });
 });

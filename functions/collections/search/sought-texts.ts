@@ -21,7 +21,7 @@ export interface SoughtTexts {
   readonly isFound: boolean;
 }
 
-/** Up to so many texts are searched one by one. */
+/** Up to this number of texts are searched one by one. */
 const FEW = 8;
 
 /** `watched` are words that the reader already searches: if one word of a text is absent, so is the text. */

@@ -11,7 +11,7 @@ const WHOLE = 't';
 const MORE_WORDS = 'morewords';
 const MORE_PREFIXES = 'moreprefixes';
 const MORE = [MORE_WORDS, MORE_PREFIXES] as const;
-/** A longer word is cut to so many characters. */
+/** A longer word is cut to this number of characters. */
 export const WORD_CHARACTERS_MAX = 40;
 const SHORT_PREFIX = 3;
 const LONG_PREFIX = 5;

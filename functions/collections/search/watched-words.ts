@@ -12,7 +12,7 @@ export interface WatchedWords {
   next(at: number, end: number): number;
 }
 
-/** For up to so many words, `indexOf` for each word is faster than a look at each word of the text. */
+/** For up to this number of words, `indexOf` for each word is faster than a look at each word of the text. */
 const FEW = 12;
 /** The most characters of a word that are searched: `indexOf` takes the product of both lengths on repetitive texts. */
 const SEARCHED_CHARACTERS = 40;

@@ -41,7 +41,7 @@ export function wordsOf(normal: string): readonly string[] {
   return normal.match(word) ?? [];
 }
 
-/** The same, in steps of so many characters: a text may have some hundred thousand words. */
+/** As `wordsOf`, in steps of `stepCharacters`: a text may have some hundred thousand words. */
 export function* wordsInSteps(normal: string, stepCharacters: number): Generator<void, readonly string[]> {
   if (normal.length <= stepCharacters) return wordsOf(normal);
   const words: string[] = [];

@@ -99,7 +99,7 @@ describe('the text of a float32', () => {
     },
   );
 
-  test('and the comparison finds nine digits, six digits and the text of the double', () => {
+  test('the comparison rejects nine digits, six digits and the text of the double', () => {
     expect(isRight((value) => Math.fround(value).toPrecision(9))).toBe(false);
     expect(isRight((value) => Math.fround(value).toPrecision(6))).toBe(false);
     expect(isRight((value) => String(Math.fround(value)))).toBe(false);

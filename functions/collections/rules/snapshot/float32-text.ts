@@ -2,7 +2,7 @@ import { withoutTrailingZeros } from './trailing-zeros.ts';
 
 /** Digits that always identify a float32. */
 const DIGITS_MAX = 9;
-/** Numbers with at most so many digits before the point are written without an exponent. */
+/** Numbers with at most this number of digits before the point are written without an exponent. */
 const PLAIN_DIGITS = 7;
 const LEADING_ZEROS_MAX = 3;
 /** Numbers from this exponent on are scaled by a power of ten that is a whole double, and written without an exponent. */

@@ -119,7 +119,7 @@ describe('the JSON of a snapshot', () => {
     );
   });
 
-  test('and the comparison finds a reader that uses objects of JavaScript', () => {
+  test('the comparison finds a reader that uses objects of JavaScript', () => {
     const property = fc.property(trees, (value) => {
       const sorted = (each: OrderedJson): OrderedJson =>
         isOrderedObject(each) ? new Map(Object.entries(Object.fromEntries(each))) : each;
