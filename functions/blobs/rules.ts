@@ -37,7 +37,8 @@ export function checkPrefix(prefix: string): void {
 /** Throws `too_large` for content that no provider accepts, and a TypeError for attributes that no caller can cause. */
 export async function checkPut(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void> {
   checkKey(key);
-  if (!mediaTypePattern.test(attributes.contentType)) throw new TypeError('not a media type of ours');
+  if (!mediaTypePattern.test(attributes.contentType))
+    throw new TypeError('not a media type that the blob store accepts');
   const entries = Object.entries(attributes.metadata);
   const size = entries.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0);
   const named = entries.every(([name, value]) => metadataNamePattern.test(name) && value.isWellFormed());

@@ -19,7 +19,7 @@ import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import { infoIn, objectKey, objectRecord, type StoredContent } from './stored-object.ts';
 
-/** After so many tries without a fresh mark the process is too slow to write in the space. */
+/** After this number of tries without a fresh mark the process is too slow to write in the space. */
 const TRIES_MAX = 8;
 
 /** An artifact with the record that belongs to it. Names, type and metadata have passed their rules. */
@@ -75,7 +75,7 @@ interface Attempt {
   readonly version: number;
 }
 
-/** `null` where the space has to be marked first: the transaction leaves a leftover. */
+/** `null` if the space must be marked first, because the transaction writes a leftover record. */
 async function commitOnce(
   parts: ObjectParts,
   space: string,
@@ -111,7 +111,7 @@ function writtenBefore(found: LoadedRecords, ticket: Ticket): CommittedArtifact 
   const record = found.get(leftoverKey(ticket));
   if (record === undefined || leftoverIn(record).kind !== 'done') return null;
   if (typeof record.body !== 'string') throw new StoreError('corrupt', 'an artifact has no receipt');
-  // Its members are those of `decideBoth`.
+  // The stored receipt has the members that `decideBoth` wrote.
   return JSON.parse(record.body) as CommittedArtifact;
 }
 

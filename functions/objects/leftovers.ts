@@ -66,7 +66,7 @@ export function leftoverIn({ head }: Pick<RecordData, 'head'>): Leftover {
   };
 }
 
-/** The same record, for bytes that upkeep removes now. */
+/** The leftover record, marked so that upkeep removes its bytes at `due`. */
 export function doomed({ key, head }: Pick<RecordData, 'key' | 'head'>, due: number): RecordData {
   return { key, head: { ...head, doomed: true }, due };
 }

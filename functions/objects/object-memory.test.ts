@@ -116,7 +116,7 @@ describe('uploads', () => {
     stage.now += 59_000;
     const prompt = upload('a', 0);
     prompt.arrive(SMALL);
-    // It is slow: it has no right to the bytes of one that keeps the pace.
+    // This upload is slow: it has no right to the bytes of one that keeps the pace.
     expect(() => slow.lease.take(2 * MIB)).toThrow(busy);
     expect(() => bytes.lease('a').take(2 * MIB)).toThrow(busy);
     expect([slow, prompt].map(({ seen }) => seen.error)).toEqual([null, null]);
@@ -311,7 +311,7 @@ describe('answers', () => {
     ];
     stage.now += 6_000;
     for (const { lease } of [large, small, own]) lease.progress(512 * KIB);
-    // It would hold more than half of what any other holds.
+    // With 20 MiB more, space c would hold 30 MiB: not less than half of the 60 MiB of space a.
     expect(() => stage.bytes.lease('c').take(20 * MIB)).toThrow(busy);
     expect([large, small, own].map(({ seen }) => seen.error)).toEqual([null, null, null]);
     stage.bytes.lease('c').take(9 * MIB);

@@ -29,7 +29,7 @@ export interface ByteLease {
   begin(promised: number, onEnd: (error: ServiceError) => void): void;
   /** Records bytes that have arrived or were sent: the pace decides whether the call ends for others. */
   progress(bytes: number): void;
-  /** Marks an upload as complete: it holds so many bytes from now on, and no longer ends for others. */
+  /** Marks an upload as complete: it holds `bytes` from now on, and no longer ends to make room for other calls. */
   settle(bytes: number): void;
   /**
    * Begins to send the answer, which holds at most `bytes` from now on. `onEnd` is called if it is slow and others need its bytes:

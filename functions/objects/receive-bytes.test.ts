@@ -55,7 +55,7 @@ describe('the bytes of a body', () => {
     const received = await receiveBytes({ body: body(...sizes), roomBytes, bytesMax: 8 * KIB, lease });
     expect(Buffer.compare(Buffer.from(received.bytes), expected)).toBe(0);
     expect(received.contentHash).toBe(sha256(expected));
-    // No longer the room that it might have needed.
+    // The lease holds only the received bytes, not the larger room that was reserved for them.
     expect(bytes.total).toBe(received.bytes.byteLength);
   });
 

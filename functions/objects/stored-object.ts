@@ -57,7 +57,7 @@ export function infoIn(head: Head): ObjectInfo {
     contentLength: bytes,
     etag: hash,
     contentHash: hash,
-    // Its members are those of `objectRecord`.
+    // The stored metadata has the members that `objectRecord` wrote.
     metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as ObjectMetadata) : {},
     updatedAt,
   };

@@ -4,7 +4,10 @@ import type { ObjectParts } from './parts.ts';
 import { checked, findObject } from './read-object.ts';
 import { contentIn, infoIn, referenceIn } from './stored-object.ts';
 
-/** Verifies the stored bytes of an object whose record was read, and returns their number. Throws `corrupt` if they differ from the written bytes. */
+/**
+ * Verifies the stored bytes of an object whose record was read, and returns their number. Throws `corrupt` if the bytes are gone or
+ * differ from those that were written.
+ */
 export async function verifyObject(parts: ObjectParts, space: string, record: RecordData): Promise<number> {
   const info = infoIn(record.head);
   const content = contentIn(record);

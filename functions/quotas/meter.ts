@@ -40,7 +40,7 @@ interface Account {
   /** The use read from the store at `readAt`, plus the additions of this process since then. */
   stored: Use;
   readAt: number;
-  /** Counted, and not yet added. */
+  /** Use that was counted and not yet added to the store. */
   pending: Use;
   addedAt: number;
   /** The number of additions of this process to the store. */

@@ -15,7 +15,7 @@ import { type Meter, UnknownUse } from './meter.ts';
 const TRIES_MAX = 3;
 
 /**
- * Wraps a store. It counts the bytes that each write adds for its owner, within the write's transaction, and refuses a
+ * Changes a store so that it counts the bytes that each write adds for its owner, within the write's transaction, and refuses a
  * write that exceeds the owner's quota. Reads are unchanged.
  */
 export function meteredStore(store: RecordStore, meter: Meter): RecordStore {

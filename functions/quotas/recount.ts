@@ -16,7 +16,7 @@ export interface RecountedRuns {
 
 /**
  * Counts an owner again from its records, and adds the difference. Bytes that a process has not added yet are then
- * counted twice, at most 8 MiB per process: use it for an owner without current writes, or repeat it.
+ * counted twice, at most 8 MiB per process: recount an owner that has no current writes, or recount it again.
  */
 export async function recount(
   store: RecordStore,

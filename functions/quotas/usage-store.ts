@@ -66,8 +66,8 @@ export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]>
 }
 
 /**
- * Owners of one kind, in a stable order: those of the first page of all owners, or of the next one after a position. A
- * page may be empty.
+ * The names of owners of one kind, one page at a time, in a stable order. `after` is the `next` of the page before, `null` for the
+ * first page. A page may be empty.
  */
 export async function ownersPage(
   store: RecordStore,

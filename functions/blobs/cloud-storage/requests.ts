@@ -18,7 +18,7 @@ export interface StorageCall {
   /** With its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent one after the other, without a copy of the whole. */
+  /** The parts of the body. They are sent in order and not joined into one buffer. */
   readonly body?: readonly Uint8Array[];
   /** The largest answer; a larger one is an error. */
   readonly answerBytesMax: number;
@@ -53,7 +53,10 @@ export class StorageRequests {
     this.#options = options;
   }
 
-  /** Any answer but those that pass by themselves, which end in `unavailable`. */
+  /**
+   * Returns every answer except 408, 429, 500, 502, 503 and 504. Throws `unavailable` if the last try gets one of these or no answer,
+   * and `too_large` for an answer above its bound.
+   */
   async send(call: StorageCall): Promise<StorageAnswer> {
     for (let tries = 1; ; tries++) {
       const outcome = await this.#try(call);

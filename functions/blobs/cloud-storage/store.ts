@@ -182,7 +182,7 @@ class CloudStorageBlobs implements BlobStore {
     const resource = {
       name: key,
       contentType,
-      // Cloud Storage refuses content that does not have it.
+      // Cloud Storage refuses content that does not match this checksum.
       crc32c: checksum,
       metadata: { ...metadata, [hashName]: sha256 },
     };

@@ -142,7 +142,7 @@ test.each([
       }),
       { numRuns: 300 },
     );
-    // Otherwise nothing was tried.
+    // Without refusals and nearly full bounds the property would have tested nothing.
     expect(seen.refused).toBeGreaterThan(100);
     expect(seen.peak).toBeGreaterThan(0.9);
   },

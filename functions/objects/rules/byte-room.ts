@@ -11,9 +11,10 @@
  *   So two callers that read the largest objects just fast enough do not block callers that hold less. Repeating the calls does not
  *   help them: for `NO_GRACE_MS` after it gave way, a space gets no time to show its pace.
  * - The oldest upload of the process is not ended for the bound of the process, and if it is prompt, it ends younger uploads whose
- *   bytes it needs. The same holds for the oldest upload of a space within the share of the space. Without this, uploads that fill
- *   the bound together could end each other for ever. With it the oldest finishes, then the next one. A slow upload is spared only
- *   for its first `SPARED_MS`, so that a caller that sends slowly again and again blocks few bytes.
+ *   bytes it needs. The same holds for the oldest upload of a space within the share of the space. Without this rule,
+ *   uploads that fill the bound together could end each other for ever. With this rule the oldest upload finishes, then the next
+ *   oldest. A slow upload is spared only for its first `SPARED_MS`, so that a caller that sends slowly again and again blocks few
+ *   bytes.
  * - A space begins no upload for which the declared sizes of its other prompt uploads leave no room, so that they do not end each
  *   other half way. Declared sizes count only in their own space: false ones take nothing from others.
  * - An upload that has arrived whole keeps its bytes until its answer.
@@ -108,7 +109,7 @@ export function mayBegin(
 }
 
 /**
- * The uploads and answers that have to end so that `asking` may hold so many bytes more; `null` if it is refused. `holders` are all
+ * The uploads and answers that have to end so that `asking` may hold `bytes` more; `null` if it is refused. `holders` are all
  * calls, the oldest first, including `asking`. A call that is alone in its space, and in the process, gets all bytes that it asks for.
  */
 export function makeRoom<H extends ByteHolder>(
@@ -183,7 +184,10 @@ function heaviestOf<H extends ByteHolder>(
   return heaviest;
 }
 
-/** The calls that give way to `asking`: slow ones, the slowest first; for the oldest upload also prompt uploads, the youngest first. */
+/**
+ * The calls that end so that `asking` gets their bytes: slow ones, the slowest first. If `asking` is the spared oldest upload and is
+ * prompt, also prompt uploads, the youngest first.
+ */
 function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number) {
   const slow = slowOnes(holders, asking, now);
   if (asking !== sparedOf(holders, now)) return { slow: isSlow(asking, now) ? [] : slow, prompt: [] };
