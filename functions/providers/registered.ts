@@ -12,7 +12,7 @@ export interface RegisteredProvider {
 
 export interface LiveProvider {
   readonly model: LiveModel;
-  /** Its limits, which all instances of the service share. */
+  /** The limits of the provider, which all instances of the service share. */
   readonly guard: ProviderGuard;
   readonly prices: Prices;
   readonly outputTokensMax: number;

@@ -25,7 +25,7 @@ interface ProviderRerankCall {
 
 interface RerankFacts {
   readonly provider: string;
-  /** Of the run; its trace has no texts. */
+  /** The trace of the run, which has no texts. */
   readonly traceId: string;
   readonly payloadBytes: number;
   /** The limit of the mode; 0 for an unknown mode. */

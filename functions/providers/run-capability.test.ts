@@ -294,7 +294,7 @@ describe('a qualification', () => {
     expect(views).toMatchObject([{ status: 'failed', lastValidatedAt: null }]);
     await runCapability(instance.parts, provider, runOf());
     const [stored] = await qualificationsOf(instance.parts.store, ['mine']);
-    // Of the run, which is a matter of its space, others see nothing more.
+    // The run belongs to its space: other spaces see nothing more of it.
     expect(stored).toMatchObject([{ status: 'validated', evidenceRefs: [] }]);
   });
 

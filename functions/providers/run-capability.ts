@@ -28,7 +28,7 @@ export interface CapabilityParts {
 export interface CapabilityRun {
   readonly request: RunRequest;
   readonly space: string;
-  /** The same in each execution: the id of the job, or one of the run's own. */
+  /** Equal in each execution of the run: the id of the job, or an id of the run's own. */
   readonly id: string;
   readonly isJob: boolean;
   readonly traceId: string;

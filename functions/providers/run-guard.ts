@@ -43,9 +43,9 @@ export interface RunGuardParts {
 
 export interface GuardedRun {
   readonly space: string;
-  /** The same in each execution of the run. */
+  /** The id of the run, equal in each of its executions. */
   readonly id: string;
-  /** Another one in each execution. */
+  /** The id of this execution; each execution has another one. */
   readonly holder: string;
   readonly leaseMs: number;
   /** An earlier execution of the run has been admitted and counted. */

@@ -25,7 +25,7 @@ const ANSWER_LIMITS: PacedJsonLimits = {
   // Of one vector or one text. It is parsed in one go, in some 20 ms.
   itemLengthMax: 1024 * 1024,
   keepsHalfCharacters: true,
-  // Of its numbers vectors and scores are kept.
+  // The numbers that are kept of an answer are vectors and scores.
   floats: ['**'],
 };
 

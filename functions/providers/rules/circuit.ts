@@ -36,7 +36,10 @@ export const FAILURE_AGE_MS = 300_000;
 const SERVICE = '-';
 
 export interface Circuit {
-  /** Until then no call is made at all. From then on each space makes one at a time, until one is answered; `null`: calls are made. */
+  /**
+   * No call is made before this time. After it, each space makes one call at a time, until the provider answers one. `null`: calls
+   * are not held back.
+   */
   readonly restsUntil: number | null;
   readonly spaces: ProviderSpaceCounts;
 }

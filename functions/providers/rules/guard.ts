@@ -193,7 +193,10 @@ function withTokens({ tokens, spaces }: GuardState, space: string | null, more: 
   };
 }
 
-/** The day's budget stays with the others; spaces that share one count do not pay for each other. */
+/**
+ * The excess counts to the space alone, and not to the budget of the day that all spaces share. Spaces that share one count
+ * (`OTHERS`) are not charged for each other.
+ */
 function spacesWithExcess({ spaces }: GuardState, space: string | null, excess: number) {
   const own = space === null || excess === 0 ? null : countOf(spaces, space);
   if (own === null || own.tag === OTHERS) return spaces;

@@ -42,7 +42,7 @@ export function periodOf(known: Periods, now: number, lengthMs: number): Period 
   const index = indexOf(known, own);
   const clock = known[index];
   if (clock === undefined) {
-    // All others are ahead: their counts hold until this clock has seen them for a period.
+    // All known clocks are ahead of this one: their counts stay valid until this clock has seen them for a whole period.
     const [, ...rest] = known;
     const others = known.length < CLOCKS_MAX ? known : rest;
     return { known: [joined(own), ...others], isNew: false, endsAfterMs: endsAfter(own + 2) };

@@ -3,7 +3,7 @@ import type { OfferedCapability } from './capabilities.ts';
 
 type TargetKind = 'deterministic' | 'openai-compatible' | 'vertex';
 
-/** A provider of capabilities as the settings and the service name it. Nothing in it is secret. */
+/** A provider of capabilities as the settings and the service name it. A target holds no secret. */
 export interface ProviderTarget {
   readonly id: string;
   readonly displayName: string;
@@ -22,7 +22,7 @@ export interface ProviderTarget {
   readonly isEnabled: boolean;
 }
 
-/** Of the implementations in this service; part of the profile and of each qualification. */
+/** The version of the implementations in this service; part of the profile and of each qualification. */
 export const IMPLEMENTATION_VERSION = '0.1';
 
 const LOCAL = { kind: 'deterministic', isLocal: true, auth: 'none', isEnabled: true } as const;
