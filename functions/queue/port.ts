@@ -5,7 +5,7 @@ import type { WaitingPlace } from '../kernel/waiting-places.ts';
  * duplicate, late and reordered messages are harmless, and a lost one is found by maintenance.
  */
 export interface RunQueue {
-  /** Announces that the run can be executed from `notBefore` on. Called after its state is durable. */
+  /** Announces that the run can be executed from `notBefore` on. The caller first makes the state of the run durable. */
   enqueue(message: RunMessage): Promise<void> | void;
   /** The run needs no work until its next message, so the queue may forget it. */
   forget?(runId: string): void;

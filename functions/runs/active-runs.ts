@@ -14,7 +14,7 @@ export interface ActiveCounter {
   readonly max: number;
   /** Counts the runs or jobs of one owner. Such a record exists only while it counts something. */
   readonly isShare?: true;
-  /** Of a share of runs. */
+  /** The number of the shard, in a share of runs. */
   readonly shard?: number;
   /** Other shards count for the same owner too, so one of them may have room. */
   readonly isSharded?: true;

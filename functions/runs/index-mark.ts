@@ -40,7 +40,7 @@ export const QUIET_MS = 600_000;
 
 export interface IndexState {
   readonly mark: IndexMark;
-  /** Of each counter of all runs: since when no server of 0.5.0 has written it; 0 for always, `null` for one that did. */
+  /** Since when no server of 0.5.0 has written each counter of all runs; 0 for always, `null` if one has. */
   readonly since: ReadonlyMap<string, number | null>;
 }
 

@@ -19,7 +19,7 @@ import type { CeilingName, Runtime, RuntimeOptions } from './runtime.ts';
 /** A ceiling of active runs or jobs, and how much of it is used. */
 export interface CeilingUse {
   readonly ceiling: CeilingName;
-  /** Of a share; `null` where no run names its owner, and for the whole deployment. */
+  /** The owner of a share; `null` where no run names its owner, and for the whole deployment. */
   readonly owner: string | null;
   readonly used: number;
   readonly limit: number;
@@ -125,7 +125,7 @@ async function* activeRuns(runtime: Runtime, status: RunStatus): AsyncGenerator<
 
 interface Share {
   readonly use: CeilingUse;
-  /** Of its counters. */
+  /** The keys of its counters. */
   readonly keys: readonly RecordKey[];
 }
 

@@ -88,7 +88,10 @@ export interface RunContext {
    * if another wait or a retry may follow.
    */
   waitForExternalEvent(name: string, options?: { readonly timeoutAt?: Date }): Promise<ExecutionWaitResult>;
-  /** Suspends the handler, like a wait for an event, until `fireAt`. The first call for the name sets the time. */
+  /**
+   * Suspends the handler, like a wait for an event, until `fireAt`. The handler is then executed from its beginning, and its call
+   * with the same name returns the timer of the first call: another `fireAt` of that call is ignored.
+   */
   waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<ExecutionWaitResult>;
 }
 

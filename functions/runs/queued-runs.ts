@@ -34,7 +34,7 @@ export class QueuedRuns {
     return (await this.search(handlerId, limit, isWanted)).runs;
   }
 
-  /** The same; `isWhole`: the passes saw the whole queue. */
+  /** As `find`, and also returns `isWhole`: whether the passes read the whole queue. */
   async search(
     handlerId: string,
     limit: number,

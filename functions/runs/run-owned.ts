@@ -15,7 +15,7 @@ import { SMALL_WAIT_BYTES } from './work.ts';
 
 export interface RunLeaseRequest {
   readonly name: string;
-  /** Of the run. */
+  /** The scope of the run. */
   readonly scope: Run['scope'];
   readonly ttlSeconds: number;
   readonly metadata: JsonObject;

@@ -208,7 +208,7 @@ export interface Run extends Progress {
   readonly traceDropped: number;
   /** Number of artifacts. */
   readonly artifacts: number;
-  /** Their bytes; absent before the first, and in runs of releases before 0.6.0. */
+  /** Bytes of the artifacts; absent before the first one, and in runs of releases before 0.6.0. */
   readonly artifactBytes?: number;
   /** Whether the run counts against the ceiling of active runs, a job against that of active jobs. */
   readonly counted: boolean;
@@ -246,6 +246,6 @@ export interface RunTraceDraft {
   readonly message?: string | null;
   readonly details?: JsonObject | null;
   readonly workerId?: string | null;
-  /** The worker sent the event and chose its type; otherwise it is the runtime's. */
+  /** Whether a worker sent the event and chose its type; otherwise the runtime wrote it. */
   readonly byWorker?: boolean;
 }

@@ -82,7 +82,7 @@ export interface Runtime {
   readonly watch: RunWatch;
   /** Wakes the calls that wait for one run to be queued. */
   readonly queuedWatch: RunWatch;
-  /** Of the lease calls that wait for a run. */
+  /** The places of the lease calls that wait for a run. */
   readonly leasePlaces: WaitingPlaces;
   readonly scopes: RecentScopes;
   readonly refused: RefusedRuns;

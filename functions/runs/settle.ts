@@ -60,7 +60,7 @@ export async function settleSome(
   const store = await runtime.store();
   const claim = store.claim(runtime.scope, RUNS, { now, limit }, settlement(runtime, now));
   const found = await claim.catch((error: unknown) => {
-    // It may have queued runs before it failed, and no message names them.
+    // The claim may have queued runs before it failed, and no message names them.
     runtime.ready?.markAllIncomplete();
     throw error;
   });

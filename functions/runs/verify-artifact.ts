@@ -21,7 +21,7 @@ export async function verifyArtifact(
   };
   const whole = await withBytes(runtime, artifact, () => {}).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;
-    // Its run was removed since.
+    // The run of the artifact was removed since.
     if (await isGone()) return null;
     throw new StoreError('corrupt', 'the bytes of an artifact are gone');
   });

@@ -33,8 +33,8 @@ export interface TraceExportRequest {
 }
 
 /**
- * The newest traces as they are stored, with a warning wherever one may hold a secret. Throws `validation_failed` where
- * there is a warning and the request wants none, and `limit_exceeded` where they are too large for one answer.
+ * The newest traces as they are stored, with a warning wherever one may hold a secret. Throws `validation_failed` if
+ * a trace has a warning and the request refuses warnings, and `limit_exceeded` if the traces are too large for one answer.
  */
 export async function exportTraces(
   parts: TraceParts,

@@ -14,7 +14,7 @@ export const OPERATION_TRACES: OwnedCollection = {
   ...OF_SPACE,
 };
 
-/** How many traces there are by their values, for each operation in several records. */
+/** The numbers of traces by their values. Several records of each operation share its count. */
 export const TRACE_COUNTS: OwnedCollection = { name: 'trace-counts', pairedIndexes: false, ...OF_SPACE };
 
 /** The spaces with traces, each with the time of its next removal of old traces. */

@@ -16,8 +16,8 @@ const PASSING = [14 /* UNAVAILABLE */, 4 /* DEADLINE_EXCEEDED */, 8 /* RESOURCE_
 const TOTAL_MS = 3_000;
 
 /**
- * Overrides the library, which does not retry because tasks may be unnamed. Ours have names, so a retry creates no
- * duplicate.
+ * Overrides the library, which does not retry because tasks may be unnamed. Tasks of this service have names, so a retry
+ * creates no duplicate.
  */
 const calling = {
   retry: {

@@ -2,7 +2,7 @@ import { array, assert, constant, integer, oneof, property, record } from 'fast-
 import { expect, test } from 'vitest';
 import { DueTimes } from './due-times.ts';
 
-/** The same by the simplest means: a list that is sorted each time. */
+/** A model of `DueTimes`: a list that is sorted at each call. */
 class SortedModel {
   readonly #moments = new Map<string, number>();
 

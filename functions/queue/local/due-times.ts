@@ -32,7 +32,7 @@ export class DueTimes {
     return top?.at;
   }
 
-  /** Removes all due runs. Returns whether there were any. */
+  /** Removes all due runs. Returns true if any run was due. */
   takeDue(now: number): boolean {
     let taken = false;
     for (let at = this.next(); at !== undefined && at <= now; at = this.next()) {

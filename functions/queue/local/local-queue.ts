@@ -247,7 +247,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return this.#dues.takeDue(now) || this.#storedAt <= now;
   }
 
-  /** Runs one settling at a time. The next one settles runs that become due during it. */
+  /** Runs one settling at a time. Runs that become due meanwhile are settled by the next one. */
   async #settle(): Promise<void> {
     if (this.#settling !== null) {
       await this.#settling;
@@ -342,7 +342,7 @@ class RunCall implements ReadyCall {
     return this.#waiting.owesLook;
   }
 
-  /** Makes the call search again. Returns whether it was waiting. */
+  /** Makes the call search again. Returns true if the call was waiting. */
   wake(): boolean {
     return this.#waiting.lookAgain();
   }

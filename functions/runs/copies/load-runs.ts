@@ -33,7 +33,7 @@ export async function loadRuns(
   const now = runtime.world.clock.now();
   const step = stepper('restoring runs', checked.manifest, options);
   const batch = new Batch<RestoredRun>(({ record }) => record);
-  // They precede the runs in the archive.
+  // Admissions precede the runs in the archive.
   const admissions = new Map<string, RecordData>();
   for await (const { record } of readRecords(checked.manifest, source)) {
     step();

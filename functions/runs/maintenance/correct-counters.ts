@@ -26,9 +26,9 @@ interface Drift {
 }
 
 /**
- * Compares counters and active runs of one moment and adds the difference to each wrong counter. Later starts and ends
- * keep the difference, so they may continue. Returns the number of wrong counters; `null` when the time was over or
- * another repair has begun, which does the rest.
+ * Compares counters and active runs of one moment and adds the difference to each wrong counter. Runs that start or
+ * end afterwards change the counter and the true number alike, so they need not be stopped. Returns the number
+ * of wrong counters; `null` when the time was over or another repair has begun, which does the rest.
  */
 export async function correctCounters(
   runtime: Runtime,
