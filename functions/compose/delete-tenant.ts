@@ -37,7 +37,7 @@ export interface DeletionReceipt extends TenantInventory, Ended {
   readonly tenantId: string;
   /** An earlier deletion whose receipt may be lost: the tool was killed, and the tenant was used again since. */
   readonly earlier?: TenantInventory & Ended;
-  /** Records that a scan still finds: 0, since the deletion ends only then. */
+  /** Number of records that a scan still finds: always 0, because the deletion ends only when none is left. */
   readonly recordsLeft: number;
   /** SHA-256 of the canonical receipt without this member. */
   readonly contentHash: string;

@@ -9,7 +9,7 @@ import { secretFile } from '../providers/outgoing/secret-file.ts';
 
 /** How the service calls a provider over the network. */
 export interface Outgoing {
-  /** Its `http` judges each address before it connects. */
+  /** The `http` of this world judges each address before it connects. */
   readonly world: World;
   /** `null`: the server takes no key. */
   readonly apiKey: () => Promise<string | null>;

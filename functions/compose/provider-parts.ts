@@ -26,7 +26,7 @@ export interface ProviderRegistry {
   readonly find: (id: string) => RegisteredProvider | undefined;
 }
 
-/** The providers with the means to call them. Opens and calls nothing before a run; a provider that may not be called has none. */
+/** The providers, each with the means to call it, or `null` if it may not be called. To make them opens and calls nothing. */
 export const providerRegistryOf = layer((parts): ProviderRegistry => {
   const { providers } = parts.settings;
   const entries = new Map(liveEntriesOf(providers).map((entry) => [entry.Id, entry]));

@@ -11,8 +11,8 @@ import type { ByteOwner, RecordStore } from '../store/port.ts';
 import { databasePath } from './database-path.ts';
 
 /**
- * A counted byte takes up to so many of the disk: from 1.0, in documents of 500 kB and objects, through 1.9 in documents of 200 bytes,
- * to 2.6 in small runs and in records with vectors, where indexes weigh most. A mix takes less.
+ * The most bytes of the disk that a counted byte takes: from 1.0, in documents of 500 kB and objects, through 1.9 in documents of 200
+ * bytes, to 2.6 in small runs and in records with vectors, where indexes weigh most. A mix takes less.
  * @testonly
  */
 export const DISK_BYTES_PER_COUNTED = 2.5;

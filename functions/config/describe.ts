@@ -9,7 +9,7 @@ export interface DescribedSetting {
   readonly key: string;
   /** The value in force, without secrets; `null` where it is not set. */
   readonly value: unknown;
-  /** Its sources: file names, `environment variable X`, `command line`; empty for a default. */
+  /** The sources of the value: file names, `environment variable X`, `command line`; empty for a default. */
   readonly sources: readonly string[];
 }
 

@@ -168,7 +168,7 @@ describe('an entry is refused', () => {
     expect(faultOf(entries)).toContain(reason);
   });
 
-  test('and the length of its vectors is set once', () => {
+  test('if it and the settings of embeddings both set the length of its vectors', () => {
     const more = { 'Embeddings:Provider': 'short', 'Embeddings:Dimensions': '8' };
     expect(faultOf([renamed], more)).toContain('says how long its vectors are');
   });

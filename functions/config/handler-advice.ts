@@ -58,7 +58,7 @@ function deadGrants({ executionAccess, execution }: Settings): Advice[] {
   });
 }
 
-/** Handlers that no grant lets start, or that no worker may execute. */
+/** Warnings for handlers that no grant lets a caller start, or a worker execute. */
 function unstartable({ executionAccess, execution }: Settings): Advice[] {
   const granted = (operation: string, handlerId: string) =>
     executionAccess.identityPolicies.some(

@@ -1,6 +1,6 @@
 /**
- * Settings as a tree: `Server:ApiKeys:0` is the child `0` of the child `ApiKeys` of the child `Server`. Names are found
- * in any case. Sources are laid over each other leaf by leaf; the later one wins.
+ * Settings as a tree: `Server:ApiKeys:0` is the child `0` of the child `ApiKeys` of the child `Server`. Names
+ * match in upper and lower case. Sources are laid over each other leaf by leaf; the later one wins.
  */
 export interface Entry {
   /** The key as this source wrote it. */

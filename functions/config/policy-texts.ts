@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 
-/** Checks that the policies of all parts share. */
+/** Functions that check the access policies of all parts of the service. */
 
 export function operationFaults(allowed: readonly string[], known: readonly string[]): string[] {
   if (allowed.length === 0) return ['has no AllowedOperations'];

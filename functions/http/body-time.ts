@@ -5,7 +5,7 @@ import type { Clock, Timers } from '../kernel/world.ts';
 export interface BodyPolicy {
   /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, also after fast bytes. */
   readonly timeoutMs: number;
-  /** Every second of this pace extends the time, so that a large body over a slow line still arrives. */
+  /** The bytes that a client must send in a second. Each byte extends the time, so that a large body over a slow line still arrives. */
   readonly bytesPerSecondMin: number;
 }
 

@@ -73,7 +73,7 @@ export class ClassLine {
     this.#ageMs = ageMs;
   }
 
-  /** Of the lines with requests, the one with the highest rank is next. */
+  /** The line with the highest rank, of those with requests, is next. */
   get rank(): number {
     return this.#credit + this.weight;
   }
@@ -113,7 +113,10 @@ export class ClassLine {
     return startsPerMs !== null && before > this.#mostMs(now) * startsPerMs;
   }
 
-  /** The next request of a source that has a place, and the sources behind it one after another. `refuse` gets the old ones. */
+  /**
+   * Returns the first waiting request that has a place, and puts its source behind the other sources. Hands requests that have waited
+   * too long to `refuse`.
+   */
   take(
     hasPlace: (waiting: Waiting) => boolean,
     now: number,

@@ -34,7 +34,7 @@ export interface CallContext {
    * later.
    */
   readonly crowded?: () => boolean;
-  /** The same for bytes that a handler gathers in turns with other calls, and not in one go. */
+  /** As `hold`, for bytes that a handler gathers in turns with other calls, and not in one go. */
   readonly grow?: (bytes: number) => void;
 }
 

@@ -216,7 +216,7 @@ export class RequestLine {
     return this.#hasPlace(request);
   }
 
-  /** A clock that was set back gives no endless turn. */
+  /** If the clock was set back, the turn ends: it would otherwise last until the clock has caught up. */
   #isInTime(now: number): boolean {
     const held = now - (this.#turnAt ?? now);
     return held >= 0 && held < TURN_MS;

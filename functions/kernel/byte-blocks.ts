@@ -57,7 +57,7 @@ export class ByteBlocks {
     this.#size += written;
   }
 
-  /** The block that has room for so many bytes more. */
+  /** The block that has room for `length` more bytes. */
   #opened(length: number): Buffer {
     if (this.#open !== null && this.#used + length <= this.#blockBytes) return this.#open;
     this.#close();
@@ -137,7 +137,7 @@ export async function gatherBlocks(
   return blocks;
 }
 
-/** The same, in one buffer. */
+/** As `gatherBlocks`, in one buffer. */
 export async function gatherBytes(...given: Parameters<typeof gatherBlocks>): Promise<Buffer> {
   return (await gatherBlocks(...given)).whole();
 }

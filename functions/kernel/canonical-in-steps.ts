@@ -1,7 +1,7 @@
 import { CanonicalText, canonicalJson } from './canonical-json.ts';
 import { sortedInSteps } from './sorted-in-steps.ts';
 
-/** A step writes about so many values: a millisecond. */
+/** A step writes about this number of values: a millisecond. */
 const STEP_VALUES = 2_048;
 
 /** As `canonicalJson`, in steps: a value of 900 kB may hold 400,000 values, which take 50 ms. */

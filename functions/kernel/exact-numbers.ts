@@ -54,7 +54,7 @@ export class ExactNumbers {
     finished(this.runInSteps(text));
   }
 
-  /** The same; a step is about a thousand numbers. */
+  /** As `run`, in steps of about a thousand numbers. */
   *runInSteps(text: string): Generator<void, void> {
     let step = STEP_LENGTH;
     for (let at = 0; at < text.length; ) {

@@ -24,7 +24,7 @@ export function compactJson(text: string): string {
   return finished(compactInSteps(text));
 }
 
-/** The same, in steps. */
+/** As `compactJson`, in steps. */
 export function* compactInSteps(text: string): Generator<void, string> {
   if (!space.test(text)) return text;
   const parts: string[] = [];
@@ -52,7 +52,7 @@ export function membersOf(text: string): JsonMember[] {
   return finished(membersInSteps(text));
 }
 
-/** The same, in steps: an object may have a hundred thousand members. */
+/** As `membersOf`, in steps: an object may have a hundred thousand members. */
 export function* membersInSteps(text: string): Generator<void, JsonMember[]> {
   const members: JsonMember[] = [];
   let step = STEP_LENGTH;
@@ -83,7 +83,7 @@ export function itemsOf(text: string): string[] {
   return finished(itemsInSteps(text));
 }
 
-/** The same, in steps: an array may have 32 MB. */
+/** As `itemsOf`, in steps: an array may have 32 MB. */
 export function* itemsInSteps(text: string): Generator<void, string[]> {
   const items: string[] = [];
   let step = STEP_LENGTH;
@@ -104,7 +104,7 @@ export function objectOf(members: readonly JsonMember[]): string {
   return finished(objectInSteps(members));
 }
 
-/** The same, in steps. */
+/** As `objectOf`, in steps. */
 export function* objectInSteps(members: readonly JsonMember[]): Generator<void, string> {
   const texts: string[] = [];
   for (const { name, value } of members) {

@@ -16,8 +16,8 @@ import { inTurns, type Turns } from './turns.ts';
 
 /**
  * Parses a large JSON body as `parseStrictJson` does, but in parts, so that other calls do not wait long for the scan or the
- * parser. The text is cut at the items of its outer arrays, which are those that no other array contains. It is decoded twice, in
- * parts, and never held whole.
+ * parser. The text is cut at the items of its outer arrays, which are those that no other array contains. The text is decoded
+ * twice, in parts, and never held whole.
  */
 export interface PacedJsonLimits extends StrictJsonLimits {
   /** The most members of one item of an outer array, and of the text around these arrays. */

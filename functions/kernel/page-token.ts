@@ -45,7 +45,7 @@ export class PageTokens {
     return (await this.readPosition(query, token))?.after ?? null;
   }
 
-  /** The same with the content that the position belongs to; `checkGeneration` compares it. */
+  /** As `read`, with the content that the position belongs to; `checkGeneration` compares it. */
   async readPosition(query: unknown, token: string | null | undefined): Promise<PagePosition | null> {
     if (token === undefined || token === null) return null;
     const end = token.lastIndexOf('.');

@@ -175,7 +175,7 @@ class Pieces {
       (parent.value as unknown[]).push(value);
       return;
     }
-    // `null` stands for the container: the text before the bracket stays valid only with a value after it.
+    // `null` stands in for the container: the text before its bracket parses only if a value follows.
     const named = parseJson(`{${this.#text.slice(from, start)}null}`) as Members;
     const [name, ...others] = Object.keys(named);
     if (name === undefined || others.length > 0)

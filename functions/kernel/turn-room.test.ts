@@ -11,7 +11,7 @@ class Stage {
   readonly done: string[] = [];
   readonly room = new TurnRoom({ now: () => this.now }, (callback) => this.later.push(callback), PART_MS);
 
-  /** Does so much work in steps of 1 ms, in turns. */
+  /** Works for `ms` in steps of 1 ms, in turns. */
   async work(space: string, ms: number, signal?: AbortSignal): Promise<void> {
     const turns = this.room.of(space, signal);
     for (let step = 0; step < ms; step += 1) {

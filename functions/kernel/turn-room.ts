@@ -30,7 +30,7 @@ export class TurnRoom {
     this.#partMs = partMs;
   }
 
-  /** The turns for work of the space. They throw once `signal` is aborted, because no caller waits for the work any more. */
+  /** The turns for work of the space. `next` throws once `signal` is aborted, because no caller then waits for the work. */
   of(space: string, signal?: AbortSignal): Turns {
     return {
       due: () => this.#isDue(),
