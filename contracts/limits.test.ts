@@ -200,7 +200,7 @@ describe('every published limit is enforced', () => {
     } else expect(used(name)).toBe(true);
   });
 
-  it('and no exception is left over', () => {
+  it('no exception is left over', () => {
     const exceptions = [
       ...Object.keys(keptBySchema),
       ...Object.keys(keptByCatalog),

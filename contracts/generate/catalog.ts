@@ -51,7 +51,7 @@ export interface CatalogParameter {
   readonly strict?: boolean;
   readonly anyText?: boolean;
   readonly mismatch?: string;
-  /** Of a header: the argument of the SDKs where the name of the field makes none. */
+  /** The argument of the SDKs for a header, if the name of the field cannot be one. */
   readonly sdkName?: string;
   /** The settings of the server decide what an absent parameter means, so the server fills in no default. */
   readonly setByServer?: boolean;

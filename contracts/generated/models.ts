@@ -887,9 +887,9 @@ export type CollectionExportEnvelopeInput = {
    */
   readonly contentHash?: string | null;
   /**
-   * SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` fails and
-   * this matches, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
-   * most 71 characters)
+   * SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` does not
+   * match but this hash does, the import is accepted. Ignored if the request has `expectedContentHash` or
+   * `expectedValueHash`. (at most 71 characters)
    */
   readonly valueHash?: string | null;
 };

@@ -1191,9 +1191,9 @@ class CollectionExportEnvelopeInput(TypedDict):
     Checked before the import is admitted and again before it writes. (at most 71 characters)
     """
     valueHash: NotRequired[str | None]
-    """SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` fails and
-    this matches, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
-    most 71 characters)
+    """SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` does not
+    match but this hash does, the import is accepted. Ignored if the request has `expectedContentHash` or
+    `expectedValueHash`. (at most 71 characters)
     """
 
 
