@@ -19,7 +19,7 @@ const KILLS = 4;
 test('every run ends once, although workers are killed while they execute', async () => {
   const runs = await Promise.all(Array.from({ length: RUNS }, (_, n) => place.start('h0', n)));
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    // After so many runs the worker ends no more, so that it is killed while it executes one.
+    // After this number of runs the worker ends no more, so that it is killed while it executes one.
     await using dying = worker(`dying-${kill}`, 1, kill * 4);
     await dying.says(new RegExp(`(begun [^]*){${kill * 4}}`));
     dying.signal('SIGKILL');

@@ -109,7 +109,7 @@ class AsyncClient(AsyncJobWaits):
     ) -> models.ExecutionRun:
         """Waits until the run has ended and returns it with any final `status`. Each read waits at the service, so the
         end arrives without delay. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the run then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, settings, world = check_call(options), self._link.settings, self._link.world
         wait = Wait.begin(world.now(), wait_timeout, check_timeout(options.get("timeout", settings.timeout)))
         while True:

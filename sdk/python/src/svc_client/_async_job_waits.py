@@ -27,8 +27,8 @@ class AsyncJobWaits(AsyncOperations):
         self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
     ) -> models.RecordImportJob | None:
         """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
-        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
-        the wait is unlimited. `options` apply to each read, `timeout` included."""
+        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_record_import_job, job_id)
         return await self._job("getRecordImportJob", read, wait_timeout, options)
 
@@ -37,7 +37,7 @@ class AsyncJobWaits(AsyncOperations):
     ) -> models.EmbeddingJob | None:
         """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
         is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_embedding_job, job_id)
         return await self._job("getEmbeddingJob", read, wait_timeout, options)
 
@@ -46,7 +46,7 @@ class AsyncJobWaits(AsyncOperations):
     ) -> models.ProviderRunJob | None:
         """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
         None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_provider_job, job_id)
         return await self._job("getProviderRunJob", read, wait_timeout, options)
 
@@ -55,7 +55,7 @@ class AsyncJobWaits(AsyncOperations):
     ) -> models.RetrievalEvaluationJob | None:
         """Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; None
         if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_retrieval_evaluation_job, job_id)
         return await self._job("getRetrievalEvaluationJob", read, wait_timeout, options)
 
@@ -64,7 +64,7 @@ class AsyncJobWaits(AsyncOperations):
     ) -> models.GraphJob | None:
         """Waits until the graph job has ended and returns it, with its result if it has succeeded; None if there
         is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_graph_job, job_id)
         return await self._job("getGraphJob", read, wait_timeout, options)
 
@@ -73,7 +73,7 @@ class AsyncJobWaits(AsyncOperations):
     ) -> models.RagIngestionJob | None:
         """Waits until the ingestion has ended and returns it, with the outcome of each chunk if it has succeeded; None
         if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_rag_ingestion_job, job_id)
         return await self._job("getRagIngestionJob", read, wait_timeout, options)
 

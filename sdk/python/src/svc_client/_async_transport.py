@@ -190,7 +190,7 @@ async def _sent(
         f"{settings.base_url}{request.target}",
         headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in (*headers, *framed)],
         content=content,
-        # The deadline of the call is checked elsewhere; this bounds later reads of a stream.
+        # This bounds later reads of a stream; the caller of this function checks the deadline of the call.
         timeout=httpx2.Timeout(None, read=idle),
     )
     if content is not None:

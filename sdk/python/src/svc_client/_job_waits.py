@@ -28,8 +28,8 @@ class JobWaits(Operations):
         self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
     ) -> models.RecordImportJob | None:
         """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
-        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
-        the wait is unlimited. `options` apply to each read, `timeout` included."""
+        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_record_import_job, job_id)
         return self._job("getRecordImportJob", read, wait_timeout, options)
 
@@ -38,7 +38,7 @@ class JobWaits(Operations):
     ) -> models.EmbeddingJob | None:
         """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
         is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_embedding_job, job_id)
         return self._job("getEmbeddingJob", read, wait_timeout, options)
 
@@ -47,7 +47,7 @@ class JobWaits(Operations):
     ) -> models.ProviderRunJob | None:
         """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
         None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_provider_job, job_id)
         return self._job("getProviderRunJob", read, wait_timeout, options)
 
@@ -56,7 +56,7 @@ class JobWaits(Operations):
     ) -> models.RetrievalEvaluationJob | None:
         """Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; None
         if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_retrieval_evaluation_job, job_id)
         return self._job("getRetrievalEvaluationJob", read, wait_timeout, options)
 
@@ -65,7 +65,7 @@ class JobWaits(Operations):
     ) -> models.GraphJob | None:
         """Waits until the graph job has ended and returns it, with its result if it has succeeded; None if there
         is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_graph_job, job_id)
         return self._job("getGraphJob", read, wait_timeout, options)
 
@@ -74,7 +74,7 @@ class JobWaits(Operations):
     ) -> models.RagIngestionJob | None:
         """Waits until the ingestion has ended and returns it, with the outcome of each chunk if it has succeeded; None
         if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        continues. Without `wait_timeout` the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_rag_ingestion_job, job_id)
         return self._job("getRagIngestionJob", read, wait_timeout, options)
 

@@ -62,7 +62,7 @@ class AsyncClientOptions(SharedOptions, total=False):
 
 
 class AsyncCallOptions(TypedDict, total=False):
-    """The options of one call. They override those of the client."""
+    """The options of one call, which override those of the client."""
 
     timeout: float
     """In seconds."""
@@ -74,7 +74,7 @@ class AsyncCallOptions(TypedDict, total=False):
 
 
 class CallOptions(AsyncCallOptions, total=False):
-    """The options of one call of `Client`. They override those of the client."""
+    """The options of one call of `Client`, which override those of the client."""
 
     cancellation: Cancellation
     """Ends the call, also during a pause between retries."""

@@ -43,7 +43,7 @@ export async function carryOut(
   }
 }
 
-/** The result of the handler. It ignores the state of the lease. */
+/** Executes the handler and returns the result, whether or not the lease still holds. */
 async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<ExecutionRunResult> {
   const { run } = attempt.lease;
   const refusal = refusalOf(run, settings);

@@ -212,7 +212,7 @@ class Execution:
 
         def send(timeout: float) -> models.ExecutionRun:
             nonlocal wish
-            # A repeat asks for no run: each answer that is lost would block one until its lease ends.
+            # A repeat does not ask for a next run: if its answer is lost, that run is blocked until its lease ends.
             lease_next, wish = wish, None
             options: CallOptions = {"timeout": timeout, "max_retries": 0, "cancellation": held.given_up}
             return self._next_runs.complete(held, request, lease_next, options)
