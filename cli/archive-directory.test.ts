@@ -67,7 +67,7 @@ describe('an archive is written', () => {
       expect(await readdir(folder)).toEqual(['file']);
     }));
 
-  test('M02: over no link that appears on the way', () =>
+  test('M02: not through a link that appears during the write', () =>
     inFolder(async (folder) => {
       const outside = join(folder, 'outside');
       await writeFile(outside, 'precious');

@@ -46,7 +46,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'traces',
 ]);
 
-/** Their functions do not start where the settings switch them off. */
+/** The functions of records do not start if the settings switch records off. */
 function servesRecords(variables: Variables): boolean {
   return !/^false$/i.test(settingOf(variables, 'Records__Enabled') ?? '') && serves(variables, 'Record');
 }

@@ -62,7 +62,7 @@ interface State {
   stopping: boolean;
 }
 
-/** A request on its connection. The router forwards one at a time, as the functions process them. */
+/** A request on its connection. The router forwards its requests one at a time, as the functions process them. */
 interface Forwarded extends Turn {
   readonly incoming: IncomingMessage;
   /** The answer closes the connection. */

@@ -4,8 +4,8 @@
  *     npm install --prefix infra
  *     npm run --prefix infra emulators:exec
  *
- * firebase-tools starts the emulator of the Google Cloud CLI on Java 21 or later. Without such a Java the run reports one
- * skipped test with the reason; a missing emulator fails in CI.
+ * firebase-tools starts the emulator of the Google Cloud CLI on Java 21 or later. Without Java 21 or later the run
+ * reports one skipped test with the reason; a missing emulator fails in CI.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

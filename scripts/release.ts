@@ -1,7 +1,7 @@
 /**
  * Freezes the promises of this version in `contracts/releases/<version>/`: the OpenAPI document, the operation catalog, the
  * error codes, the limits, the wire vectors and the fixtures of the SDKs. Every later change is held against them
- * (`test/release.test.ts`). Its server goes to `contracts/servers/`, so that the next version is tested beside it.
+ * (`test/release.test.ts`). The server of the release goes to `contracts/servers/`, so that later versions are tested beside it.
  *
  *     npm run release [-- --date 2026-12-24]
  *

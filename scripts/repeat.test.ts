@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const program = resolve(import.meta.dirname, 'repeat.ts');
 const command = (...argv: string[]) => [program, ...argv];
 
-/** A project of one plain test, committed. It takes its test functions from the globals: no package is installed there. */
+/** A project of one plain test, committed. The test uses the globals of vitest, because the project has no packages. */
 function project(name: string, body: string): string {
   const place = join(folder, name);
   const git = (...args: string[]) =>

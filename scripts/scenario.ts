@@ -3,7 +3,8 @@
  *
  *     npm run scenario [-- --check]
  *
- * Review its diff: the tests hold both SDKs and every store against it. `--check` fails where it differs and writes nothing.
+ * Review its diff: the tests hold both SDKs and every store against it. `--check` fails if the transcript differs, and
+ * writes nothing.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -64,7 +64,7 @@ async function moveIfThere(from: string, to: string): Promise<void> {
 
 /**
  * SQLite leaves the write-ahead log only where no other connection is open; the log is then part of the file. A damaged
- * database cannot say so: it moves as it is, with its log.
+ * database cannot show whether another process has it open: it is moved as it is, with its log.
  */
 function requireStopped(path: string): void {
   const database = new DatabaseSync(path, { timeout: 0 });

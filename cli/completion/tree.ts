@@ -11,9 +11,9 @@ export interface CompletedProgram {
 
 export interface CompletedCommand {
   readonly path: string;
-  /** Its subcommands, and the values of its first argument. */
+  /** Subcommands of the command, and values of its first argument. */
   readonly words: readonly Described[];
-  /** Its own options; those of its parent commands also apply. */
+  /** Options of the command; those of its parent commands also apply. */
   readonly options: readonly CompletedOption[];
 }
 

@@ -9,7 +9,7 @@ import { unlessDatabaseWritten } from './written.ts';
 
 /** The number of damaged bodies that are named; the rest are counted. */
 const NAMED_MAX = 1_000;
-/** After so many unreadable bodies in a row their store is unavailable, so the rest is not tried. */
+/** After this number of unreadable bodies in a row their store is unavailable, so the rest is not tried. */
 const UNREADABLE_MAX = 20;
 const ID = 'stored-bodies';
 const READABLE = 'Check that the database and the files beside it can be read, and look again.';

@@ -10,7 +10,7 @@ export type MayUse = (path: string, mode: number) => Promise<void>;
 
 export interface FolderCheck {
   readonly check: Check;
-  /** Its nearest existing parent, or itself. */
+  /** The folder, or its nearest existing parent. */
   readonly nearest: string;
   /** Whether a look at its files makes sense. */
   readonly isReadable: boolean;

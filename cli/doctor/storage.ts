@@ -20,9 +20,9 @@ const closeMaxMs = 2_000;
 
 /** The additional checks of `--deep`. */
 export interface DeepChecks {
-  /** Of a local file, also of one that cannot be opened. */
+  /** The checks of a local file, also of one that cannot be opened. */
   readonly pages: (path: string) => Promise<Check[]>;
-  /** Of a database that answers. */
+  /** The checks of a database that answers. */
   readonly bodies: (settings: Settings) => Promise<Check[]>;
   readonly verbose: boolean;
 }

@@ -15,7 +15,7 @@ export async function unlessWritten(path: string, look: () => Promise<Check[]>):
   return [...rest, warning(fault.id, message, 'Look again while no server writes.')];
 }
 
-/** The same for the database of these settings, where it is a file. */
+/** As `unlessWritten`, for the database of these settings if it is a file. */
 export function unlessDatabaseWritten(settings: Settings, look: () => Promise<Check[]>): Promise<Check[]> {
   return settings.canonicalStore.provider === 'sqlite' ? unlessWritten(databasePath(settings), look) : look();
 }

@@ -147,7 +147,7 @@ function modeOf(path: string): number {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
 }
 
-/** Its owner alone may read it. */
+/** Whether the owner of the file alone may read it. */
 function isSecret(mode: number): boolean {
   return (mode & 0o077) === 0;
 }

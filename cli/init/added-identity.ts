@@ -4,7 +4,7 @@ type Members = Record<string, unknown>;
 
 export interface AddedIdentity {
   readonly principal: string;
-  /** Tenants of the new identity; `null`: those of the application that is there. */
+  /** Tenants of the new identity; `null`: the tenants of the existing application. */
   readonly tenants: readonly string[] | null;
 }
 

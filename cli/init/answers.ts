@@ -4,7 +4,7 @@ import type { Provider } from '../../functions/config/settings/storage.ts';
 export interface InitAnswers {
   /** The folder of the files, as typed. */
   readonly out: string;
-  /** The same, absolute: the service resolves a path of its settings against the folder that it starts in. */
+  /** The folder as an absolute path: the service resolves a path of its settings against the folder that it starts in. */
   readonly folder: string;
   readonly database: Provider;
   readonly dataDirectory: string | null;

@@ -23,7 +23,7 @@ export async function writeFiles(folder: string, files: readonly NewFile[], forc
   for (const file of files) await writeWhole(join(folder, file.name), file);
 }
 
-/** The text of a file; `null` where there is none. */
+/** The text of a file; `null` if there is no file. */
 export async function textAt(path: string): Promise<string | null> {
   return exists(path) ? readFile(path, 'utf8') : null;
 }
@@ -38,7 +38,7 @@ export async function writeWhole(
   path: string,
   { text, secret }: Pick<NewFile, 'text' | 'secret'>,
 ): Promise<void> {
-  // A folder that is there keeps its mode: the operator may let the service read it.
+  // An existing folder keeps its mode: the operator may let the service read it.
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const part = `${path}.part`;
   await writePart(part, text, async (file) => {

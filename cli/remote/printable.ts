@@ -15,7 +15,7 @@ function escaped(character: string): string {
   ).join('');
 }
 
-/** The same for every string in a JSON value, including member names. */
+/** Makes every string in a JSON value printable, including member names. */
 export function printableValues<T>(value: T): T {
   if (typeof value === 'string') return printable(value) as T;
   if (Array.isArray(value)) return value.map(printableValues) as T;

@@ -47,7 +47,7 @@ describe('the time to the next attempt', () => {
       }));
     fc.assert(
       fc.property(anyRules, (given) => {
-        // Doubling zero would never end the first part of the model.
+        // With zero as its minimum the model would double zero for ever, so it gets no doublings.
         const expected = model(given.minBackoffMs === 0 ? { ...given, maxDoublings: 0 } : given);
         for (let failures = 1; failures <= 60; failures += 1)
           expect(backoffMs(given, failures)).toBe(expected.next().value);

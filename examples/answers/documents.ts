@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 /** A page of the documentation. */
 export interface Page {
-  /** Its path in the project; the id of the document. */
+  /** The path of the page in the project; the id of the document. */
   readonly path: string;
   readonly title: string;
   readonly text: string;

@@ -8,7 +8,7 @@ import type { Page } from './documents.ts';
 
 export const COLLECTION = 'manual';
 const PARTITION = 'docs';
-/** Documents of one batch: a job of so many pages stays far below the largest payload. */
+/** Documents of one batch: a job of this size stays far below the largest payload. */
 const BATCH = 8;
 
 /** How pages are ingested: an edited one has its unchanged chunks left alone, and loses those that it no longer has. */

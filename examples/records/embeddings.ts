@@ -4,7 +4,7 @@ import { done, written } from './jobs.ts';
 import type { Passage } from './library.ts';
 import { likeness } from './topics.ts';
 
-/** A job embeds at most so many texts. */
+/** The most texts that a job embeds. */
 const TEXTS_MAX = 128;
 const NEAREST = 3;
 const QUESTION = 'How long does a worker hold the lease of a run?';

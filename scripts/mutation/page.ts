@@ -18,7 +18,7 @@ export function rowsOf(page: string): ReadonlyMap<string, string> {
   return new Map([...table.matchAll(/^\| `([^`]+)` \|.*$/gm)].map(([row, room = '']) => [room, row]));
 }
 
-/** The page with a row for each room: its new figures, else the row that it has, else that nothing is measured. */
+/** The page with a row for each room: the new figures if measured now, else the row of before, else "not measured yet". */
 export function pageWith(page: string, rooms: readonly string[], measured: readonly Figures[]): string {
   const kept = rowsOf(page);
   const rows = rooms.map((room) => {

@@ -72,7 +72,7 @@ export function ${describeName(operation)}(_conformance: ${type}): void {
 `;
 }
 
-/** The same for a group whose tests are not parts of one suite: the file opens its store itself, on each database. */
+/** The test file of a group whose tests are not parts of one suite: the file opens its store itself, on each database. */
 export function ownSuite(operation: NewOperation): Readonly<Record<string, string>> {
   const { group, id } = operation;
   const path = conformancePath(group, id);

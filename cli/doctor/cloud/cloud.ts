@@ -33,7 +33,7 @@ export async function looking(
   }
 }
 
-/** The same for each resource of a kind, so that gaps with one reason are one line. */
+/** Gives the same text for each resource of a kind, so that gaps with one reason are one line. */
 function reasonOf({ failure, api, message }: GoogleError): string {
   if (failure === 'api-off') return `the API ${api} is off`;
   const [, right] = /permission\W+([a-z]+\.[A-Za-z.]+[A-Za-z])\b/i.exec(message) ?? [];

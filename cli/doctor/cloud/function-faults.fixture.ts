@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { email, inPlace, projectId } from './stage.fixture.ts';
 import type { Fault } from './store-faults.fixture.ts';
 
-/** The same for what the functions need and who may call them. */
+/** Faults in the needs of the functions and in the rights to call them. */
 export const functionFaults: readonly Fault[] = [
   [
     'a secret that is missing',
