@@ -14,7 +14,7 @@ export function sharedNames(texts: Texts): FilesByName {
   return sharedBy(valuesAndTypes, texts);
 }
 
-/** The same for functions. */
+/** As `sharedNames`, for functions. */
 export function sharedFunctions(texts: Texts): FilesByName {
   return sharedBy(functions, texts);
 }

@@ -18,7 +18,7 @@ import { Traffic } from './traffic.ts';
 const TENANT = 'crowded';
 const WRITERS = 8;
 const READERS = 4;
-/** A process takes its time to start; so many are started before their turn. */
+/** The number of processes that are started before their turn, because a start takes time. */
 const AHEAD = 2;
 
 /** How one restore is ended: `null` lets it come to its end. */

@@ -129,7 +129,7 @@ function commitsOf(files: { readonly base: Buffer; readonly log: Buffer }): numb
   return framesOf(files).flatMap(({ end, commits }) => (commits ? [end] : []));
 }
 
-/** Around the end of every transaction, and in between at so many places as the run can afford. */
+/** Around the end of every transaction, and in between at as many places as the run can afford. */
 function cutsOf(files: { readonly base: Buffer; readonly log: Buffer }): number[] {
   const frames = framesOf(files);
   const every = stride(frames.length, 24);

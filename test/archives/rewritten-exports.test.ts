@@ -164,7 +164,7 @@ describe('an export of a collection', () => {
   });
 });
 
-// Its lines are made from the values, as RFC 8785 has them, so its one hash is that of the values.
+// The lines of a snapshot are made from the values as in RFC 8785, so its one hash is that of the values.
 describe('the snapshot of a tenant', () => {
   const path = (tenant: string, operation: string): string => `/canonical/tenants/${tenant}/${operation}`;
   const data = '{"b":-0,"10":1,"2":[1.50,-0.0,-1e-50],"a":{"z":1e21,"y":0.30000000000000004}}';

@@ -55,7 +55,7 @@ export type Seen = Pick<Sighting, 'era' | 'pairs' | 'whole'> & { readonly faults
 /**
  * Reads the answer to one of the views. With `tears` the two documents of a writer may be one commit apart: the official
  * Firestore emulator writes the documents of a commit one by one, and a query may come in between.
- * Of a writer's first commit after a restore it may show one document alone.
+ * After a restore it may show one document alone of the first commit of a writer.
  */
 export function readView(items: readonly CanonicalDocument[], tears = false): Seen {
   const faults: string[] = [];

@@ -62,7 +62,7 @@ export class Traffic {
     this.#running.catch(() => undefined);
   }
 
-  /** Settles once so many more commits were acknowledged. */
+  /** Settles once `count` more commits were acknowledged. */
   async commits(count: number): Promise<void> {
     const reached = new Promise<void>((resolve) => {
       this.#waiting.push({ commits: this.#commits + count, resolve });

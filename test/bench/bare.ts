@@ -12,7 +12,7 @@ import { DOCUMENTS, documentId, upsert } from './workload.ts';
 export interface Bare {
   readonly about: string;
   commit(): Promise<void>;
-  /** The same in two round trips: one reads the records, and one writes and commits. */
+  /** Commits in two round trips: one reads the records, and one writes and commits. */
   readonly twoTrips?: () => Promise<void>;
   close(): Promise<void>;
 }

@@ -73,7 +73,7 @@ async function listMs(
   return (await measure({ clients: 1, seconds, warmupSeconds: WARMUP_SECONDS, call })).p50Ms;
 }
 
-/** A runtime in whose store so many ended runs lie, all as one that really ran left its record. */
+/** A runtime whose store has `size` ended runs, each with the record that a real run left. */
 async function retaining(size: number): Promise<BenchRuntime> {
   const runtime = await BenchRuntime.open([echo]);
   const { client, store, instance } = runtime;

@@ -130,7 +130,7 @@ async function burst(): Promise<number> {
   }
 }
 
-/** Starts so many runs, and resolves with their ids when all of them wait. */
+/** Starts `count` runs, and resolves with their ids when all of them wait. */
 async function allParked(count: number, start: () => Promise<string>): Promise<string[]> {
   let left = count;
   const all = new Promise<void>((resolve) => {

@@ -87,7 +87,7 @@ const unreadAnswers: Attack = (port) =>
 /** A small body with very many values takes the most memory for its size. */
 const restoreGarbage: Attack = (port) => restoring(port, `[[]${',[]'.repeat(RESTORE_CONTAINERS)}]`);
 
-/** The same in the shape of a snapshot, each document as large as it may be. */
+/** A body in the shape of a snapshot, each document as large as it may be. */
 const restoreDocuments: Attack = (port) => {
   const named = `"tenantId":"${TENANT}","documentType":"t","schemaVersion":"1","indexes":{},"revision":1`;
   const moments = '"createdAtUtc":"2026-01-01T00:00:00.000Z","updatedAtUtc":"2026-01-01T00:00:00.000Z"';

@@ -30,7 +30,7 @@ const RECORD_PATH = `/collections/${COLLECTION}`;
 const texts = new SearchTexts();
 const vectors = new SearchVectors(SHAPE);
 
-/** A kind of work, by so many clients at once. */
+/** A kind of work, and the number of clients that do it at once. */
 interface Kind {
   readonly clients: number;
   readonly call: (client: JsonClient, count: number) => Promise<unknown>;

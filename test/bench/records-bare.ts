@@ -34,7 +34,7 @@ export class BareRecords {
     return new BareRecords(db, rowsIn(from, count));
   }
 
-  /** Writes so many records in one transaction. */
+  /** Writes `count` records in one transaction. */
   write(count: number): void {
     const { begin, commit, record, entry } = this.#statements;
     begin.run();

@@ -18,11 +18,11 @@ import { documentId, TENANT } from './workload.ts';
 export const FLOOR_ROUNDS = 5;
 /** The number of requests under way: a server that finds the next one waiting neither sleeps nor loses its caches. */
 const CLIENTS = 10;
-/** The servers take turns after so many requests, so that other load on the machine affects all of them. */
+/** The servers take turns after this number of requests, so that other load on the machine affects all of them. */
 const CHUNK = 100;
 /** Odd, so that one chunk is the median. */
 const CHUNKS = 25;
-/** Compilers are done with the hot functions after so many chunks of each operation. */
+/** Compilers are done with the hot functions after this number of chunks of each operation. */
 const WARMUP_CHUNKS = 25;
 const DOCUMENTS = 1_000;
 /** The time that a server has for work after its last answer, which counts as well. */
@@ -40,7 +40,7 @@ const CANONICAL = `/canonical/tenants/${TENANT}`;
 const operations: Readonly<Record<string, Operation>> = {
   health: { call: ({ client }) => client.send('GET', '/health') },
   commit: { call: ({ client }, n) => client.post(`${CANONICAL}/transactions`, commitOf(n)) },
-  /** Of the documents that the chunk of commits before wrote. */
+  /** Reads documents that the previous chunk of commits wrote. */
   read: {
     call: ({ client }, n) =>
       client.post(`${CANONICAL}/documents/read`, { documentType: 'bench', id: documentId(n % DOCUMENTS) }),

@@ -28,7 +28,7 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       await client.commit({ idempotencyKey: `again-${n}`, mutations: [client.upsert('a', { n })], outbox });
   }
 
-  /** Of each tenant: its id, the ids of its runs, and the record that counts its runs. */
+  /** The names of each tenant: its id, the ids of its runs, and the record that counts its runs. */
   const names = new Map<string, readonly string[]>();
 
   async function tenantIn(room: Deployment): Promise<string> {

@@ -71,7 +71,7 @@ function describeOutcomes({ store }: ExecutionConformance): void {
     expect(await client.get(id)).toMatchObject({ status: 'waiting', attempt: 1 });
   });
 
-  test('a cancellation removes the wait, and a timer that was set fires into nothing', async () => {
+  test('a cancellation removes the wait, and the timer that was set fires without effect', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);

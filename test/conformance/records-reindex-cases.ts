@@ -51,7 +51,7 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       expect(await sweepInLives(stage, lives)).toBe('equal');
     }, 300_000);
 
-    test('are found, with any commit of the sweep as the last of its process', async () => {
+    test('are found when any commit of the sweep is the last of its process', async () => {
       for (let commit = 1; commit <= kills; commit += 1) {
         const stage = await filled(few);
         const lives = (life: number) => [life === 0 ? commit : 1_000, 'behind'] as const;

@@ -25,7 +25,7 @@ function describeSearches({ store, runs }: RecordsConformance): void {
       await fc.assert(vectorAgreement(store, SEARCHES), { numRuns: runs });
     });
 
-    test('for required phrases looks into every leaf but vectors, and for no phrase across two', async () => {
+    test('finds a required phrase in every leaf except vectors, and not across two leaves', async () => {
       const stage = new RecordsStage(store());
       await stage.create({ name: NAME, vectorPolicies });
       const record = {

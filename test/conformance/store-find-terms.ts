@@ -16,7 +16,7 @@ import {
 } from './store-find-fixtures.ts';
 import { put, streamOf, write } from './store-fixtures.ts';
 
-/** Of each pair most databases take the two for one word, or cut, stem or drop one of them. */
+/** Most databases take the two words of a pair for one, or cut, stem or drop one of them. */
 const lookalikes = [
   ['resume', 'résumé'],
   ['strasse', 'straße'],

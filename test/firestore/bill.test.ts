@@ -12,7 +12,7 @@ import { openTestStore } from './fixtures.ts';
 
 type Call = (tenant: TenantClient) => Promise<unknown>;
 interface Entry {
-  /** Its use of the cloud is in the table of `npm run cost`. */
+  /** The operation, whose use of the cloud is in the table of `npm run cost`. */
   readonly operation: keyof typeof canonical;
   /** Prepares the records that the operation needs; not counted. */
   readonly before?: (tenant: TenantClient) => Promise<Call>;

@@ -15,7 +15,7 @@ import { openTestStore } from './fixtures.ts';
 /** The cost of runs on Cloud Tasks: documents, calls that create tasks, and the deliveries of those tasks. */
 
 interface Entry {
-  /** Its use of the cloud is in the table of `npm run cost`. A task created or delivered is one operation on the bill. */
+  /** The operation, whose use of the cloud is in the table of `npm run cost`. A task created or delivered is one operation on the bill. */
   readonly operation: keyof typeof executionCloud;
   readonly call: (stage: Stage) => Promise<unknown>;
 }

@@ -12,7 +12,7 @@ import { openTestStore } from './fixtures.ts';
 
 type Call = (stage: Stage) => Promise<unknown>;
 interface Entry {
-  /** Its use of the cloud is in the table of `npm run cost`. */
+  /** The operation, whose use of the cloud is in the table of `npm run cost`. */
   readonly operation: keyof typeof execution;
   /** Prepares the records that the operation needs; not counted. */
   readonly before?: (stage: Stage) => Promise<Call>;

@@ -97,7 +97,7 @@ test('searches have an index of terms and one for each vector field, all within 
   expect(texts).toEqual(
     ['searchGroup,terms,searchOrder', ...vectors].map((fields) => `records COLLECTION ${fields}`),
   );
-  // https://firebase.google.com/docs/firestore/quotas: so many composite indexes has a database without billing.
+  // https://firebase.google.com/docs/firestore/quotas: a database without billing has at most 200 composite indexes.
   expect(texts.length).toBeLessThan(200);
 });
 

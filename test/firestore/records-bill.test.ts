@@ -130,7 +130,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the bill of records ${firestore
   test('a search of several words ends once no other record can have as many', async () => {
     const name = 'two-words';
     await createCollection(parts, SPACE, readPolicy({ name }));
-    // Of each four one has both words, one the rare word, and two the frequent one.
+    // In each four, one has both words, one has only the rare word, and two have only the frequent word.
     const contents = ['rare frequent', 'rare', 'frequent', 'frequent'];
     const items = Array.from({ length: 160 }, (_, n) => ({
       text: JSON.stringify({ id: `r${1_000 + n}`, partitionKey: 'p', content: contents[n % 4] }),

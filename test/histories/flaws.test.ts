@@ -46,7 +46,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The first of so many seeds with which something is found. */
+/** The first of `seeds` seeds with which something is found. */
 async function firstFind(
   seeds: number,
   judge: (seed: number) => Promise<Verdict>,

@@ -10,7 +10,7 @@ export interface WorkloadOptions {
   readonly clients: number;
   /** Calls of all clients together, a few more or less. */
   readonly operations: number;
-  /** After so many calls one of the instances is killed. */
+  /** The numbers of calls after which one of the instances is killed. */
   readonly killAfter?: readonly number[];
 }
 

@@ -131,7 +131,7 @@ describe('a message', () => {
     expect((await service.send(discover({ 'Content-Encoding': 'gzip' }))).status).toBe(415);
   });
 
-  test('over the limit is refused with 413, declared or counted', async () => {
+  test('over the limit is refused with 413, whether its length is declared or counted', async () => {
     const long = { ...list, body: bodyOf('tools/list', { cursor: 'x'.repeat(5_000) }) };
     expect((await service.send(long)).status).toBe(413);
     async function* chunks() {

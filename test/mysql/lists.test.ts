@@ -92,7 +92,7 @@ describeMysql('pages from MySQL', () => {
       await connection.query(text.replace(/\{(\w+)\}/g, '`svc_$1`'), [...values]);
       const [status] = await connection.query(`SHOW SESSION STATUS LIKE 'Handler_read%'`);
       const reads = (status as { Value: string }[]).reduce((sum, { Value }) => sum + Number(Value), 0);
-      // Of each row the entry, the other predicates' entries and the record, and the ends of ranges.
+      // Reads the entry, the entries of the other predicates and the record of each row, and the ends of ranges.
       expect(reads).toBeLessThan(60);
     }
     await connection.end();

@@ -32,7 +32,7 @@ describe.skipIf(postgresMissing !== undefined)(`a crowd at PostgreSQL ${postgres
     await rival.query('SELECT 1 FROM records WHERE id = $1 FOR UPDATE', [keyOf('hot').id]);
   }
 
-  /** Of the store's sessions so many wait for a lock, some behind each other. */
+  /** Waits until `count` sessions of the store wait for a lock, some behind each other. */
   const waiting = (count: number) =>
     poll(async () => {
       const { rows } = await watcher.query(

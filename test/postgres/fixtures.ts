@@ -34,7 +34,7 @@ export async function usedScope(store: RecordStore): Promise<Scope> {
   return scope;
 }
 
-/** The sessions that wait for a lock of this one, once there are so many. */
+/** The sessions that wait for a lock of `session`, once they are `count`. */
 export async function waitersOf(session: Client, watcher: Client, count = 1): Promise<number[]> {
   const { rows: own } = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return poll(async () => {

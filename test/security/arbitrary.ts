@@ -21,7 +21,7 @@ type Values = fc.Arbitrary<Json>;
 
 /**
  * Values that the model allows, most of them plain enough to get past its schema, some of them as strange as the schema
- * lets them be. What they are is what arrives: they went through JSON once.
+ * lets them be. They arrive unchanged, because they went through JSON once.
  */
 export function valid(
   set: SchemaSet,

@@ -147,7 +147,7 @@ async function asked(path: string, body: object, status = 200): Promise<string> 
   return answer.body;
 }
 
-/** The same for a job, until it has succeeded. */
+/** Starts a job of the neighbour and waits until it has succeeded. */
 async function admitted(path: string, body: object): Promise<void> {
   const { id } = JSON.parse(await asked(path, body, 202)) as { readonly id: string };
   for (;;) {

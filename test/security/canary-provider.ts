@@ -36,7 +36,7 @@ const manners = Object.keys(replies) as readonly Manner[];
 
 export interface CanaryModel {
   readonly key: string;
-  /** Of a service that may call the model, also for its own vectors. */
+  /** The settings of a service that may call the model, also for its own vectors. */
   readonly settings: Readonly<Record<string, string>>;
   readonly received: readonly (Received & { readonly manner: Manner })[];
   /** A caller may change it between two requests. */

@@ -31,7 +31,7 @@ function common(party: Party, { runs, outbox, records }: Belongings): Names {
     jobId: records.jobId,
     documentType: 'order',
     id: 'order-1001',
-    // Of a fence.
+    // The name of a fence.
     name: 'number',
     value: party.mark,
     leaseKey: runs.proof.leaseKey,

@@ -35,7 +35,7 @@ export interface CharactersWorld {
   readonly content: StoreContent;
   readonly victim: Party;
   readonly neighbour: Party;
-  /** Of a principal that is verified and that no policy names. */
+  /** The headers of a verified principal that no policy names. */
   readonly withoutRights: Headers;
   /** May maintain the runtime. */
   readonly operator: Headers;

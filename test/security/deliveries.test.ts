@@ -112,7 +112,7 @@ describe('N01: a stranger posts to the worker', () => {
     expect(await statusOf(runId)).toBe('queued');
   });
 
-  test('and the queue is let in', async () => {
+  test('the queue itself is let in', async () => {
     const runId = await startedRun();
     const answer = await deliver(await bearer({ email: account, audience }), { runId });
     expect(answer.status).toBe(204);

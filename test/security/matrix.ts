@@ -46,7 +46,7 @@ export type Credential =
   /** Headers in which proxies name the caller. */
   | 'proxy headers'
   | 'token'
-  /** Of a principal that no policy names. */
+  /** The token of a principal that no policy names. */
   | 'token of a stranger';
 
 export interface CallerKind {
@@ -182,7 +182,7 @@ export interface MatrixSubject {
   readonly headersOf: (kind: CallerKind) => Promise<Readonly<Record<string, string>>>;
   /** A run of what the matrix grants; the operations of runs are only called where there is one. */
   readonly runId?: string;
-  /** Calls one case of so many: each kind of caller and each route, but not each pair of them. */
+  /** Calls one case of this number of cases: each kind of caller and each route, but not each pair of them. */
   readonly oneOf?: number;
 }
 

@@ -28,7 +28,7 @@ const vector = Array.from({ length: DIMENSIONS }, () => 0.5);
 
 interface Adapter {
   readonly file: string;
-  /** A good answer that reports so many tokens. */
+  /** A good answer that reports `tokens`. */
   readonly good: (tokens: number) => object;
   readonly call: (world: World, guard: ProviderGuard, space: string) => Promise<unknown>;
 }

@@ -84,7 +84,7 @@ const party: Party = {
 let service: RunningService;
 let belongings: Belongings;
 let content: StoreContent;
-/** Of the same tenant with more data, from another deployment. */
+/** A snapshot of the same tenant with more data, from another deployment. */
 let snapshot: object;
 beforeAll(async () => {
   const before = await startService({ folder });
@@ -160,7 +160,7 @@ function stored(): { readonly rows: ReadonlySet<string>; readonly files: readonl
 const bytesOf = ({ rows }: ReturnType<typeof stored>) =>
   [...rows].reduce((sum, row) => sum + Buffer.byteLength(row), 0);
 
-/** Of a refused call: where a restore was loaded, and that a space may need upkeep. */
+/** Rows that a refused call may leave: where a restore was loaded, and that a space may need upkeep. */
 const isTrifle = (row: string) =>
   ['spaces', 'sqlite_sequence'].includes(row.split('\u001F', 1)[0] ?? '') ||
   row.includes('\u001Fobject-spaces\u001F');

@@ -92,7 +92,7 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   return { jobId, embeddingJobId, ingestionJobId, evaluationJobId, graphJobId };
 }
 
-/** Gives the party so many records and some jobs more. */
+/** Gives the party `count` more records and some more jobs. */
 export async function growRecords(call: Call, party: Party, count: number): Promise<void> {
   const space = spaceOf(call, party);
   const path = `/collections/${COLLECTION}/records/batch`;

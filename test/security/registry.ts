@@ -67,7 +67,7 @@ export function registryFaults({ tests, benches }: Occurrences, list: readonly A
   return list.flatMap(({ id, state, reason }) => {
     const named = tests.get(id);
     if (state !== 'tested' && reason === undefined) return [`${id} does not say why it is no test`];
-    // Of a step of the release a test holds that the documents name it.
+    // A test checks that the documents name each step of the release.
     const needsTest = state === 'tested' || state === 'release step';
     if (needsTest && named === undefined) return [`${id} is ${state}, and no test names it`];
     if (state === 'later' && named !== undefined)

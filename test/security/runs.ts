@@ -32,12 +32,12 @@ export interface Runs {
     readonly parked: string;
     readonly ended: string;
   };
-  /** Of the run that is held. */
+  /** The proof of the lease that is held. */
   readonly proof: Proof;
-  /** Of the run that has ended. */
+  /** The proof of the run that has ended. */
   readonly usedProof: Proof;
   readonly artifactId: string;
-  /** Of all leases that there were. */
+  /** The tokens of all leases so far. */
   readonly tokens: readonly string[];
 }
 

@@ -129,7 +129,7 @@ describe('P02: nothing runs while it is installed', () => {
     expect(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')).toMatch(/`allowScripts` from 11\.16 on/);
   });
 
-  test('and each package with a script is decided on', () => {
+  test('a decision exists for each package with a script', () => {
     const scripted = installed
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => packageName(path));
@@ -278,7 +278,7 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
     });
   });
 
-  test('and nothing of Node that runs text is within reach', () => {
+  test('nothing of Node that runs text is within reach', () => {
     const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
     const external = new Set(
       imports.filter((each) => each.external).map(({ path }) => path.replace(/^node:/, '')),

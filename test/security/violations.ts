@@ -40,7 +40,7 @@ const notMoments = [
   '2026-01-02T03:04:60Z',
 ];
 
-/** More than so many whole items would be more than any body may hold, and be refused for that. */
+/** More whole items than this would be more than any body may hold, and be refused for that. */
 const ITEMS_SENT_WHOLE = 10_000;
 /** By their number: a list of a million is made once. */
 const lists = new Map<number, readonly Json[]>();

@@ -39,7 +39,7 @@ export type Outcome<Id extends AnyOperation = Operation> =
   | { readonly kind: 'refused'; readonly error: ServiceError }
   /** Nothing was done. */
   | { readonly kind: 'failed' }
-  /** It may have been done, or be done later. */
+  /** The call may have taken effect, or take effect later. */
   | { readonly kind: 'unknown' };
 
 export type AnyOutcome = Outcome<AnyOperation>;

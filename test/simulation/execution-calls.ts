@@ -31,7 +31,7 @@ export type ExecutionOutcome<Id extends ExecutionOperation = ExecutionOperation>
   | { readonly kind: 'refused'; readonly error: ServiceError }
   /** Nothing was done. */
   | { readonly kind: 'failed' }
-  /** It may have been done, or be done later. */
+  /** The call may have taken effect, or take effect later. */
   | { readonly kind: 'unknown' };
 
 const callAtHand = new AsyncLocalStorage<ExecutionCall | undefined>();

@@ -134,7 +134,7 @@ export class ExecutionOracle {
     this.reach('pruned');
   }
 
-  /** Of the runs that share a key one at most is executed. */
+  /** At most one of the runs that share a key is executed at a time. */
   #checkOneAtATime({ concurrencyKey, id, status }: Run): void {
     if (concurrencyKey === null || status !== 'running') return;
     const others = this.runs.filter(

@@ -11,7 +11,7 @@ import { hurried, type RunningService, startService } from '../support/service.t
 /** Jobs end in spite of seconds; an hour ends or prolongs leases and retries, so no job runs beside it. */
 const SECONDS_MS = [500, 3_000];
 const HOURS_MS = [500, 3_000, 3_600_000];
-/** One reading in so many moves the clock. */
+/** One reading in this number moves the clock. */
 const SELDOM = 16;
 
 /** Whether a reading moves the clock, and by how much, follows from the seed alone. It never goes further than the longest jump. */

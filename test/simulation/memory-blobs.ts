@@ -10,7 +10,7 @@ import { checkContent, checkPut, checkReadable } from '../../functions/blobs/rul
 
 export type BlobCall = 'put' | 'get' | 'remove';
 
-/** Where a simulation takes part: before and after each call takes effect. What it throws ends the call there. */
+/** Where a simulation takes part: before and after each call takes effect. An error of a hook ends the call there. */
 export interface BlobHooks {
   readonly before?: (call: BlobCall, key: string) => Promise<void>;
   readonly after?: (call: BlobCall, key: string) => Promise<void>;

@@ -120,7 +120,7 @@ function copiedEvent(event: CanonicalOutboxEvent): CopiedEvent {
   return { id, topic, max, state, notBefore: notBeforeUtc === null ? null : Date.parse(notBeforeUtc), count };
 }
 
-/** Of every document the copy must hold each revision once, from the first to the last. */
+/** The copy must hold each revision of every document once, from the first to the last. */
 function checkRevisions(documents: readonly CanonicalDocument[], transactions: Lists['transactions']): void {
   const held = transactions.flatMap(({ result }) => result.documents.map(revisionName)).map(text);
   const wanted = documents.flatMap(({ documentType, id, revision }) =>

@@ -16,7 +16,7 @@ export interface Load {
   readonly kind: 'batch' | 'import' | 'replace';
   readonly name: string;
   readonly text: string;
-  /** Of its items, in their order. */
+  /** The markers of its items, in their order. */
   readonly markers: readonly string[];
   status: 'active' | 'done' | 'refused' | 'given up';
   result: string | undefined;

@@ -76,7 +76,7 @@ export class Scheduler {
     });
   }
 
-  /** Waits until so much time has passed, and then for being picked. */
+  /** Waits until `delayMs` have passed, and then until the process is picked. */
   sleep(process: Process, delayMs: number, label = 'sleep'): Promise<void> {
     return new Promise((go) => {
       this.after(process, delayMs, go, label);

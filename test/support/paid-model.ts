@@ -39,7 +39,7 @@ export class PaidModel {
     return counts;
   }
 
-  /** The embedder over this model, with calls of at most so many texts. */
+  /** The embedder over this model, with calls of at most `textsMax` texts. */
   embedder(world: World, { textsMax = 2, dimensions = SIZE } = {}): Embedder {
     const model = openAiEmbedder(
       { ...world, http: this.#http },

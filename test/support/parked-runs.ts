@@ -52,7 +52,7 @@ export class ParkedRuns {
     return new ExecutionClient(instance, { kind: 'workload', principal });
   }
 
-  /** Puts so many waiting runs of each tenant into the store, as one that really waits; `dueAt` of each. */
+  /** Puts `counts` waiting runs of each tenant into the store, each like a run that really waits; `dueAt` of each. */
   async park(
     counts: Readonly<Record<string, number>>,
     dueAt: (at: number, count: number) => number,

@@ -14,9 +14,9 @@ export interface TurnOfWork {
 export interface Work {
   readonly turns: readonly TurnOfWork[];
   readonly characters: number;
-  /** Of the turn with the most steps. */
+  /** Steps of the turn that had the most. */
   readonly stepsMost: number;
-  /** Of the turn with the most characters. */
+  /** Characters of the turn that had the most. */
   readonly charactersMost: number;
 }
 
@@ -34,7 +34,7 @@ const CHARACTERS_A_STEP = 1_000;
 export class WorkMeter {
   #steps = 0;
   #characters = 0;
-  /** Of the last turn that ended. */
+  /** The counts at the end of the last turn. */
   #ended = { steps: 0, characters: 0 };
   #turns: TurnOfWork[] = [];
   /** Time for which code has waited while there was no work. */

@@ -18,7 +18,7 @@ import { LoopServer, type Reply, tenantPath } from './kill-loop-server.ts';
 
 const FILE = 'svc.canonical.sqlite';
 const PAGE = 4096;
-/** Of the database: what it says of the file is read at once, so its bits are tried in their order. */
+/** Bytes of the header of the database. They describe the file and are read at once, so their bits are tried in their order. */
 const HEADER = 100;
 const TENANT = 't';
 /** Damages of each kind. */

@@ -70,7 +70,7 @@ export class SmallDisk implements AsyncDisposable {
     return bavail * bsize;
   }
 
-  /** Takes all room but so much. */
+  /** Takes all room except `leftBytes`. */
   fill(leftBytes = 0): void {
     const file = openSync(join(this.seen, 'ballast'), 'w');
     const block = Buffer.alloc(4096);

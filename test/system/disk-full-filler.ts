@@ -55,7 +55,7 @@ export class Filler {
   }
 
   /**
-   * Commits of many sizes at once, until each writer was refused so many times, or the server is killed. `answered` is
+   * Commits of many sizes at once, until each writer was refused `refusals` times, or the server is killed. `answered` is
    * called after every answer, with their number.
    */
   async fillTogether(

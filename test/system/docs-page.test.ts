@@ -80,7 +80,7 @@ async function leadsOut(page: Page) {
   return { links, buttons: await buttons.allInnerTexts() };
 }
 
-/** Of the page's background, between 0 and 1. */
+/** The luminance of the background of the page, between 0 and 1. */
 async function luminance(page: Page): Promise<number> {
   const colour = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
   const [red = Number.NaN, green = Number.NaN, blue = Number.NaN] = (colour.match(/[\d.]+/g) ?? []).map(

@@ -24,7 +24,7 @@ const HANDLERS = [
   'chaos.polled',
   'chaos.pushed',
 ] as const;
-/** After so many starts such a process dies. */
+/** A process dies after the number of starts in `after`. */
 const KILLS = [
   { after: 15, kind: 'worker', n: 0 },
   { after: 35, kind: 'worker', n: 1 },

@@ -111,7 +111,7 @@ export class LoopServer implements AsyncDisposable {
     return child.exitCode;
   }
 
-  /** Resolves once so many more answers were received. */
+  /** Resolves once `count` more answers were received. */
   answered(count: number): Promise<void> {
     return new Promise((ring) => {
       this.#alarm = { left: count, ring };

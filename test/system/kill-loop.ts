@@ -33,7 +33,7 @@ const ROUNDS_PER_TENANT = 10;
 const ANSWERS = { least: 5, spread: 90 };
 /** Turns of the event loop between the last of these answers and the kill. */
 const TURNS = 60;
-/** One start in so many is cut off too, after at most so many milliseconds; a start takes about 150. */
+/** One start in this number is cut off too, after a random time within `START_MS`; a start takes about 150 ms. */
 const STARTS_PER_CUT = 8;
 const START_MS = { least: 80, spread: 160 };
 const FAULTS_MAX = 20;

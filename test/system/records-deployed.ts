@@ -70,7 +70,7 @@ export class BuiltDeployment implements AsyncDisposable {
     await this.#running.get(name)?.kill();
   }
 
-  /** Calls the function `prune` as the scheduler would, in a process whose clock is so many minutes ahead. */
+  /** Calls the function `prune` as the scheduler would, in a process whose clock is `minutes` ahead. */
   async prune(minutes: number): Promise<Readonly<Record<string, unknown>>> {
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clockAhead(minutes))}`;
     const env = { ...this.#env, NODE_OPTIONS };

@@ -1,4 +1,4 @@
-/** Of the server on which the scenario runs. The limits that getUsage names must not depend on the disk of the machine. */
+/** The settings of the server on which the scenario runs. The limits that getUsage names must not depend on the disk of the machine. */
 export const SCENARIO_SETTINGS = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
   'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',

@@ -100,7 +100,7 @@ export class ImportTenant {
   }
 }
 
-/** A source of so many items, the same ones each time; `change` alters them. */
+/** A source of a given number of items, the same ones each time; `change` alters them. */
 export function sourceOf(
   importId: string,
   sourceVersion: number,

@@ -18,7 +18,7 @@ const planted: Readonly<Record<string, string>> = {
     hookTimeout: 180_000,
     setupFiles: ['${root}/test/support/worker-cpu.ts'],
   } };`,
-  // Works until this thread has taken so much processor time: its wall time is never less.
+  // Works until this thread has taken `ms` of processor time: its wall time is never less.
   'work.mjs': `export const work = (ms) => {
     const from = process.threadCpuUsage();
     const used = () => { const { user, system } = process.threadCpuUsage(from); return user + system; };

@@ -55,7 +55,7 @@ const heldOpen = (name: string, turn: number) => {
   };
 };
 const DURING_EXPORT = heldOpen('chunk-000006.bin', 1);
-/** Its first reading verifies the archive. */
+/** A restore reads the chunk first to verify the archive, and then to restore it. */
 const DURING_RESTORE = heldOpen('chunk-000006.bin', 2);
 
 /** Ends a tool in the middle of its work. */

@@ -38,7 +38,7 @@ test('the tool lists the use of owners, and recounts one that a killed process m
   const scope = { productId: 'p', tenantId: 'acme' };
   const run = { handlerId: 'invoice.render', scope, payload: { text: 'x'.repeat(3_000) } };
   await service.call({ method: 'POST', path: '/execution/runs', body: run });
-  // Its end adds what it has counted.
+  // At its end the service adds the use that it has counted.
   await service.close();
   const before = await usage();
   expect(before).toMatchObject([

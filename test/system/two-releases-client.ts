@@ -8,7 +8,7 @@ import type {
 
 const READER = 'reader@example.test';
 const HANDLER = 'test.work';
-/** Its runs wait for a timer. */
+/** The handler whose runs wait for a timer. */
 export const TIMED = 'test.timed';
 
 /** Both releases know these settings. The caller's grant makes lists go by product and tenant. */

@@ -35,7 +35,7 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     connection.destroy();
   });
 
-  /** A body of so many bytes, each in a chunk of its own. */
+  /** The text as a body with each byte in a chunk of its own. */
   const oneByteChunks = (text: string) => `${text.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`)}0\r\n\r\n`;
   const postInBytes = (text: string) => `${post(['Transfer-Encoding: chunked'], '')}${oneByteChunks(text)}`;
 

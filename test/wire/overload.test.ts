@@ -22,7 +22,7 @@ let world: ManualWorld;
 const echo = vi.fn<() => Promise<Answer>>();
 let release: () => void;
 let busy: RawConnection[];
-/** Settles when so many requests have come to the line in all. */
+/** Settles when `count` requests have come to the line in all. */
 let entered: (count: number) => Promise<unknown>;
 
 beforeEach(async () => {

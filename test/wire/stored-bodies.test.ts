@@ -86,7 +86,7 @@ async function written(path: string, body: object): Promise<void> {
 
 const LARGE = 'bytes '.repeat(60_000);
 interface Kind {
-  /** Of the catalogue. */
+  /** The kind as the catalogue names it. */
   readonly kind: string;
   readonly write: () => Promise<void>;
   /** Flips a bit of the written bytes; a second call restores it. */
