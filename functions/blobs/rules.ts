@@ -7,7 +7,7 @@ export const objectBytesMax = 64 * 1024 * 1024;
 export const pageSizeMax = 1000;
 
 const metadataEntriesMax = 16;
-/** Of names and values together. Cloud Storage takes 8 KiB. */
+/** The most bytes of names and values together. Cloud Storage takes 8 KiB. */
 const metadataBytesMax = 4096;
 
 /**

@@ -23,7 +23,7 @@ export class ContractViolationError extends Error {
   }
 }
 
-/** Takes the faulty items of a list, which is then answered with them. Without it the list is a fault of the service as a whole. */
+/** Takes the faulty items of a list, which is then answered with them. Without this function such a list is a fault of the service as a whole. */
 export type LeaveIn = (items: readonly FaultyItem[]) => void;
 
 /** Writes an answer. A `validator` checks it against its model first, in the form that goes over the wire. */

@@ -70,7 +70,7 @@ export interface ChainOptions extends CallOptions {
   readonly messageBytesMax?: number | null;
   /** The memory that bodies and answers under way may hold; without it there is no bound. */
   readonly bytesInFlight?: BytesInFlightLimits;
-  /** Without it no request waits for another, and the load refuses none. */
+  /** Without this member no request waits for another, and the load refuses none. */
   readonly overload?: OverloadOptions;
 }
 

@@ -57,7 +57,7 @@ export function readParameters(
   // The key has rules of its own.
   const keys = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
   for (const spec of headers) {
-    // Of fields with a common start, the operation itself judges names and values.
+    // The operation itself judges names and values of fields with a common start.
     if (spec.prefix === true || keys.includes(spec.name)) continue;
     const value = sent.header?.(spec.name.toLowerCase());
     if (value !== undefined) check(spec, spec.name, value);

@@ -42,7 +42,7 @@ export class WaitingCall {
     return this.#idle !== null && this.lookAgain();
   }
 
-  /** Makes the call look once more, also if it looks already. Returns whether it was waiting. */
+  /** Makes the call look once more, also if it looks already. Returns true if the call was waiting. */
   lookAgain(): boolean {
     const wasIdle = this.#idle !== null;
     this.#owesLook = true;

@@ -156,7 +156,7 @@ describe('a limit', () => {
     const { put, meter } = processOn(database, { limit: 1_000 });
     await put('1', 'x'.repeat(500));
     await meter.flush();
-    // Of another process, which has not read the use of the owner yet.
+    // The store of another process, which has not read the use of the owner yet.
     const { store } = processOn(database, { limit: 1_000, shard: 1 });
     for (let again = 0; again < 2; again += 1) await store.admit?.(owner, 244, 'request');
     await expect(store.admit?.(owner, 245, 'request')).rejects.toMatchObject({ code: 'quota_exceeded' });

@@ -26,7 +26,7 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
   const distinct = new Map(parts.filter(isMaximal).map((part) => [JSON.stringify(part), part]));
   const own = [...distinct.values()];
   if (own.length > PARTS_MAX) return null;
-  // Until then the shares lack runs of an earlier release.
+  // Until all runs are indexed, the shares lack runs of an earlier release.
   if (!(await isIndexedByScope(runtime, runtime.world.clock.now()))) return null;
   if (own.every(hasShare)) {
     const shards = shardsOf(runtime.options);

@@ -6,7 +6,7 @@ import { isSuspension } from './plugin.ts';
 import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Of one execution: a handler may reject promises without an end. */
+/** The most log lines of one execution: a handler may reject promises without an end. */
 const LINES_MAX = 5;
 
 const OF_RUNNING = 'A handler left a rejected promise unhandled, so its run fails';

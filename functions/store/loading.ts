@@ -2,7 +2,7 @@ import { type RecordData, StoreError } from './port.ts';
 
 export interface BatchBounds {
   readonly records: number;
-  /** Of bodies, parts included, and of search entries. */
+  /** Characters of bodies, parts included, and of search entries. */
   readonly characters: number;
 }
 

@@ -41,7 +41,7 @@ export interface WordCountsReader {
   counts(request: WordCountsRequest): Promise<WordCounts | null>;
   /** The places of the records that hold a term, upwards; `null`: they are more than asked for. */
   holders(request: HoldersRequest): Promise<readonly number[] | null>;
-  /** Of these places, those whose entries come after the first `count` by order key, in any order. */
+  /** Those of `places` whose entries come after the first `count` by order key, in any order. */
   behind(places: readonly number[], count: number): Promise<readonly number[]>;
   /** The entries at these places of an answer of `counts`, in any order. */
   entries(places: readonly number[]): Promise<readonly FoundEntry[]>;

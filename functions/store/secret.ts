@@ -4,7 +4,7 @@ import { type RecordKey, type RecordStore, type Scope, StoreError } from './port
 import { recordId } from './record-id.ts';
 
 const SCOPE: Scope = { kind: 'system', name: 'service' };
-/** Of one deployment: a restored one makes secrets of its own. */
+/** Secrets of one deployment: a restored one makes secrets of its own. */
 export const SECRETS: OwnedCollection = {
   ...SERVICE_DATA,
   name: 'secrets',

@@ -60,7 +60,7 @@ export function countedMax({ scanLimit }: LexicalQuery): number {
 /** The records that are scored, as indexes into word counts. */
 export interface Chosen {
   readonly sure: readonly number[];
-  /** Of these records, only the first by their order keys are scored. */
+  /** Records of which only the first by their order keys are scored. */
   readonly last: readonly number[];
   readonly lastCount: number;
   /** How many records hold each term. */
@@ -139,7 +139,7 @@ export class CountedRanking {
   }
 
   /**
-   * The same among `holders`, the records that hold a word that begins with `endOfText`. They are fewer, since no other record can
+   * As `places`, among `holders`: the records that hold a word that begins with `endOfText`. They are fewer, since no other record can
    * hold the text.
    */
   *placesAmong(holders: readonly number[]): Generator<void, readonly number[]> {

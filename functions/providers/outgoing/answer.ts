@@ -22,7 +22,7 @@ const ANSWER_LIMITS: PacedJsonLimits = {
   containersMax: AMOUNT_MAX,
   itemMembersMax: AMOUNT_MAX,
   itemContainersMax: AMOUNT_MAX,
-  // Of one vector or one text. It is parsed in one go, in some 20 ms.
+  // The length of one vector or one text. It is parsed in one go, in some 20 ms.
   itemLengthMax: 1024 * 1024,
   keepsHalfCharacters: true,
   // The numbers that are kept of an answer are vectors and scores.

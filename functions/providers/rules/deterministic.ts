@@ -10,7 +10,7 @@ import type {
 import { proposedFile } from './proposed-file.ts';
 import { rankByTokens } from './token-overlap.ts';
 
-/** Of results that are made by rule, so that no reader takes them for those of a model. */
+/** Marks results that are made by rule, so that no reader takes them for results of a model. */
 const DETERMINISTIC = 'deterministic';
 
 /** `sha256:` and 12 digits: enough to distinguish two texts, in a result that people read. */

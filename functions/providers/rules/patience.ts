@@ -45,7 +45,7 @@ export function isWaitedFor(failure: { readonly failureClass: FailureClass; read
 }
 
 /**
- * The same for the outcome of a run. A timeout of the request's own time is final: the provider has no answer in that
+ * Whether a job waits through the outcome of a run. A timeout of the request's own time is final: the provider has no answer in that
  * time.
  */
 export function isOutcomeWaitedFor({ status, failureClass, providerStatus }: RunOutcome): boolean {

@@ -12,9 +12,9 @@ export const OTHERS = '';
 export interface ProviderSpaceCount {
   /** Names the space in the record of the guard, and nowhere else. */
   readonly tag: string;
-  /** Of this minute. */
+  /** Calls of this minute. */
   readonly calls: number;
-  /** Of this day. */
+  /** Tokens of this day. */
   readonly tokens: number;
   /** Calls in a row that failed. */
   readonly failures: number;
@@ -22,7 +22,7 @@ export interface ProviderSpaceCount {
   readonly unanswered: number;
   /** When the last of them ended; `null` without one. */
   readonly failedAt: number | null;
-  /** Until then no call of the space is made; `null` while calls are made. */
+  /** No call of the space is made before this time; `null` while calls are made. */
   readonly restsUntil: number | null;
 }
 

@@ -10,7 +10,7 @@ export function withoutSecret(text: string, secret: string | null): string {
 }
 
 /**
- * The same for parsed JSON, in which escapes may have hidden the key. Returns the same value when it does not contain
+ * Removes the key from parsed JSON, in which escapes may have hidden the key. Returns the same value when it does not contain
  * the key.
  */
 export function valueWithoutSecret<Value extends Json>(value: Value, secret: string | null): Value {

@@ -197,7 +197,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return this.#wakeCall(new Set([handlerId]));
   }
 
-  /** Wakes the call that has waited longest. Returns whether there was one. */
+  /** Wakes the call that has waited longest. Returns whether a call waited. */
   #wakeCall(handlerIds: ReadonlySet<string>): boolean {
     for (const call of this.#calls) {
       if (shares(call.handlerIds, handlerIds) && call.wake()) return true;

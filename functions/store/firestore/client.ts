@@ -27,7 +27,7 @@ export function createClient({ projectId, databaseId, emulatorHost }: ClientOpti
     ...(projectId === undefined ? {} : { projectId }),
     ...(databaseId === undefined ? {} : { databaseId }),
     ...(emulatorHost === undefined ? {} : { host: emulatorHost, ssl: false }),
-    // Without it every failing query or read pauses 2 s and 4 s before the error, for any reason.
+    // Without this option every failing query or read pauses 2 s and 4 s before the error, for any reason.
     gaxServerStreamingRetries: true,
     clientConfig: { interfaces: { 'google.firestore.v1.Firestore': callConfig(emulatorHost) } },
   });

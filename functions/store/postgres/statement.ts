@@ -6,7 +6,7 @@ export interface Statement<Row = unknown> {
   readonly values: readonly Value[];
   /** How long to wait for its answer, where that is not as long as for others. */
   readonly timeoutMs?: number;
-  /** Of one without values that may be prepared, or what the name of one with values ends with. */
+  /** The name of a statement without values that may be prepared; the end of the name of a statement with values. */
   readonly name?: string;
   /** For the compiler only. */
   readonly row?: Row;

@@ -94,7 +94,7 @@ class Cut {
         continue;
       }
       const shown = this.#text(name);
-      // Of names that are cut to the same text the first is kept.
+      // The first of the names that are cut to the same text is kept.
       if (!kept.has(shown) && !this.isSpent) kept.set(shown, this.#value(value, depth + 1));
     }
     // Members that the walk did not visit are counted as missing without a look at their values.
