@@ -10,7 +10,7 @@ import { isFaultilyFramed } from '../functions/http/headers.ts';
  */
 export interface Router {
   readonly url: string;
-  /** Until then the router answers every request with a retryable refusal. */
+  /** Before this call the router answers every request with a retryable refusal. */
   open(routes: Routes): void;
   /** Accepts no new requests and resolves when those in progress are answered. */
   stop(): Promise<void>;

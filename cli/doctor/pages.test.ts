@@ -12,7 +12,7 @@ import { pageChecks } from './pages.ts';
 const FILE = 'svc.canonical.sqlite';
 const PAGE = 4096;
 
-/** Of all files below a folder, by their paths. */
+/** The hashes of all files below a folder, by their paths. */
 function hashesIn(folder: string): Readonly<Record<string, string>> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -42,7 +42,7 @@ export interface StoredDocument {
 export interface DocumentQuery {
   readonly documentType?: string;
   readonly indexes: Readonly<Record<string, string>>;
-  /** Of one page; 1,000 at most. */
+  /** The most items of one page; 1,000 at most. */
   readonly limit: number;
 }
 

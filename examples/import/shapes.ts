@@ -83,7 +83,7 @@ export function checkFacts({ importId, sourceId, sourceVersion, expectedCount }:
   if (!isWhole(expectedCount)) throw new RangeError('expectedCount must be a whole number');
 }
 
-/** Of one width, so that versions sort as text like numbers. */
+/** The version padded to one width, so that versions sort as text like numbers. */
 export function paddedVersion(sourceVersion: number): string {
   return String(sourceVersion).padStart(VERSION_DIGITS, '0');
 }

@@ -18,7 +18,7 @@ function calibrationLoop() {
   return [...words].sort(([, left], [, right]) => left - right).length;
 }
 
-/** Of concurrent tests, the time in which at least one of them ran; tests in a row count one by one. */
+/** The time in which at least one of several concurrent tests ran; tests in a row count one by one. */
 function testsMs(/** @type {{ startTime: number, duration: number, concurrent: boolean }[]} */ tests) {
   let total = 0;
   let end = 0;

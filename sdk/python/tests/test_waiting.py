@@ -32,7 +32,7 @@ ENDED = answer({"id": "7", "status": "failed", "completedAtUtc": "2026-01-01T00:
 
 
 def after(clock: Clock, seconds: float, given: Answer) -> Answer:
-    """As a service that waits: so much time passes before the answer."""
+    """As a service that waits: `seconds` pass before the answer."""
 
     def answers(reply: Any, seen: Any) -> None:
         clock.at += seconds

@@ -7,7 +7,7 @@ import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';
 import { type ContractSource, readSource } from '../../../contracts/generate/source.ts';
 
 const COPIES = 1;
-/** Of these, 1,200 bytes name the faulty place of a request, and suggest the intended member. */
+/** 1,200 of these bytes name the faulty place of a request, and suggest the intended member. */
 const CORE_MAX = 23_000;
 const WHOLE_MAX = 64_000;
 /** The limit for one operation: its method and its table entry together. */
@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sdk-size-'));
 const sdk = join(folder, 'sdk/typescript');
 const groups = Object.keys(source.catalog.groups);
 
-/** The contract with every group so many times, under other names. */
+/** The contract with every group `COPIES` times, under other names. */
 function grown(): ContractSource {
   const { catalog } = source;
   const copies = Array.from({ length: COPIES }, (_, index) => (index === 0 ? '' : String(index + 1)));

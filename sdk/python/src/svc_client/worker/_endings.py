@@ -132,7 +132,7 @@ def cancelled() -> models.ExecutionRunResult:
 
 
 def prose(text: str) -> str:
-    """Cuts a text to the limits of the service: tabs and line breaks stay, and it has at most so many UTF-16 units."""
+    """Cuts a text to `_MESSAGE_MAX` UTF-16 units and replaces control characters: tabs and line breaks stay."""
     clean = _CONTROL_IN_TEXT.sub(" ", text).strip()
     units = clean.encode("utf-16-le")[: 2 * _MESSAGE_MAX]
     # Cut off a lone surrogate at the end too.

@@ -16,7 +16,7 @@ class Places:
         self._busy = 0
 
     def take(self, number: int = 1) -> bool:
-        """Takes this number of places, or none: false if so many are not free."""
+        """Takes this number of places, or none: false if fewer are free."""
         with self._lock:
             if self._busy + number > self.total:
                 return False
