@@ -12,7 +12,7 @@ import { peakRssOf, processorSeconds, watchMemory } from './copies-memory.ts';
 import { medianNumber, round } from './load.ts';
 
 const TENANT_ID = 'bench';
-/** Of records, which makes some 65 MB of lines: a snapshot holds 64 MiB. */
+/** The size of the records, which makes some 65 MB of lines: a snapshot holds 64 MiB. */
 const MEGABYTES = 64;
 const LOOK_MS = 20;
 

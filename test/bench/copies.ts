@@ -133,7 +133,7 @@ export async function child(task: CopyTask): Promise<StepFigures> {
 
 interface ArchiveSize {
   readonly records: number;
-  /** Of lines. */
+  /** The size of all lines. */
   readonly megabytes: number;
   readonly storedMegabytes: number;
   readonly chunks: number;

@@ -42,7 +42,7 @@ export async function benchExecution({ seconds, rounds }: BenchOptions): Promise
   const server = await BenchServer.start([
     UNCHECKED,
     `ExecutionRuntime:ExternalHandlers:0:HandlerId=${HANDLER}`,
-    // Of combined calls each client has a run that it holds beside the one that it starts.
+    // With combined calls each client holds one run beside the one that it starts.
     'ExecutionRuntime:MaxActiveRuns=1000',
   ]);
   const combined = combinedLifecycle(server.client);

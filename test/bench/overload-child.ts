@@ -1,6 +1,6 @@
 /**
  * Clients in a process of their own: `overload-child.ts ADDRESS LEASES`. Each message of the parent is one phase: a closed loop
- * over so many connections, or an open loop of so many requests a second. The child answers with what it counted.
+ * over a number of connections, or an open loop of a number of requests a second. The child answers with what it counted.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -33,7 +33,7 @@ export interface Lease {
   readonly workerId: string;
 }
 
-/** Of 20 requests: the shares of an application with workers. */
+/** The kinds of 20 requests: the shares of an application with workers. */
 const MIX: readonly Kind[] = [
   ...Array<Kind>(11).fill('read'),
   ...Array<Kind>(5).fill('commit'),

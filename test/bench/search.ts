@@ -9,7 +9,7 @@ import { PEERS, type Peer } from './search-peers.ts';
 import { type SearchTask, SHAPE } from './search-task.ts';
 
 const run = promisify(execFile);
-/** Of one program; a run of all is to end within a quarter of an hour. */
+/** The longest time of one program; a run of all is to end within a quarter of an hour. */
 const PART_MS = 420_000;
 const HEAP_MIB = 8192;
 /** Records of PostgreSQL, which takes six times as long to write them. */

@@ -29,7 +29,7 @@ describe.skipIf(mysqlMissing !== undefined)(`how MySQL reads known keys ${mysqlM
   test.each(views)(
     '%s: each by the whole of its key, also of a large tenant among small ones',
     async (view) => {
-      // From these the server learns that a scope has one record; the last one then has a hundred times as many.
+      // From these scopes the server learns that a scope has one record; the last one then has a hundred times as many.
       for (let n = 0; n < 40; n += 1) await put(store, randomScope(), { key: keyOf('only'), head: {} });
       const scope = randomScope();
       const keys = Array.from({ length: 100 }, (_, n) => keyOf(String(n)));

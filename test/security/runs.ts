@@ -50,7 +50,7 @@ type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
 export async function furnishRuns(call: Call, owner: Owner): Promise<Runs> {
   const { productId, tenantId, workerId, mark, headers = {} } = owner;
   const tokens: string[] = [];
-  // Of answers only texts are read here.
+  // Only texts of answers are read here.
   const post = async (path: string, body: object): Promise<Record<string, string>> => {
     const answer = await call({ method: 'POST', path: `/execution/${path}`, headers, body });
     if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.status} ${answer.body}`);

@@ -14,7 +14,7 @@ afterAll(() => service.close());
 
 type Name = readonly [documentType: string, id: string];
 
-// Of paths, of keys, of lists, and what escapes them.
+// Separators of paths, keys and lists, and characters that escape them.
 const separators = [' ', ...`/ \\ | : :: # ? % %2F , ; " ' "," ~ .`.split(' ')];
 const alike = '[ ] %00 ~1 .. __ A e\u0301 \u00e9 \u212b \u00c5 \u200b \uff0f'.split(' ');
 const identifiers = fc

@@ -16,7 +16,7 @@ import { Violation } from './objects-faults.ts';
 /** Before and after calls of the record store and of the blob store, in one process or in two after each other. */
 const KILLS_MIN = 500;
 const SMALL = 32 * 1024;
-/** Of these, how many at least at the calls of each phase; the others are reads and changes of the run. */
+/** The least number of these kills at the calls of each phase; the others are at reads and changes of the run. */
 const PHASES_MIN: Readonly<Record<string, number>> = {
   intent: 15,
   'blob put': 10,

@@ -68,7 +68,7 @@ export class JobsCluster {
     this.scheduler.after(new Process('supervisor'), restartMs, () => this.#start(name), `restart ${name}`);
   }
 
-  /** Of an instance that is up, with a store that has no faults. */
+  /** The runtime of an instance that is up, with a store that has no faults. */
   auditRuntime(): Runtime | undefined {
     const member = [...this.#members.values()].find(({ process }) => process.alive);
     const store = new MemoryStore(this.database);

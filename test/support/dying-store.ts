@@ -14,7 +14,7 @@ export interface Death {
 export const LIVE: Death = { at: Number.MAX_SAFE_INTEGER, after: false };
 
 /**
- * Deaths at each `step`-th call of a process that makes so many: before and after the call in a nightly run, in the other lanes
+ * Deaths at each `step`-th call of a process that makes `calls`: before and after the call in a nightly run, in the other lanes
  * once before and once after in turn.
  */
 export function deathsOf(calls: number, step = 1): Death[] {

@@ -28,7 +28,7 @@ export function cases(count: number): number {
   return count * factor;
 }
 
-/** Of many things in a row, try each `stride`-th, so that about `wanted` are tried with every change. */
+/** The step through `count` things in a row with which about `wanted` are tried with every change. */
 export function stride(count: number, wanted: number): number {
   return Math.max(1, Math.floor(count / cases(wanted)));
 }

@@ -7,7 +7,7 @@ import type { Timers, World } from '../../functions/kernel/world.ts';
 export interface TurnOfWork {
   /** Texts that were parsed, written or hashed, and steps of generators. */
   readonly steps: number;
-  /** Of these texts, and those that were looked at one by one. */
+  /** Characters of these texts, and those that were looked at one by one. */
   readonly characters: number;
 }
 

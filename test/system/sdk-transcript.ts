@@ -21,7 +21,7 @@ const chosen = new Set([
 
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const generatedCorrelation = /\b[0-9a-f]{32}\b/g;
-/** Of runs and of what belongs to one, also inside of the key of its lease. */
+/** Ids of runs and of their parts, also inside the key of a lease. */
 const orderedId = /\b[0-9]{20}\b/g;
 /** In the text of a refusal. */
 const foundHash = /(?<=hash is )sha256:[0-9a-f]{64}/g;

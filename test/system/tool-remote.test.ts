@@ -206,7 +206,7 @@ describe('svc api', () => {
       stdout: '',
       stderr: '',
     });
-    // Of another tenant it is refused; the body is not what ends the connection.
+    // A snapshot of another tenant is refused; the body does not end the connection.
     const refused = await api(...(restore as [string]), ...tenantParam(to));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^400 /)]);
   });

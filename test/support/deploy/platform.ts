@@ -29,7 +29,7 @@ export interface Emulators {
   readonly issuer: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>;
   readonly firestoreHost: string;
   readonly tasksHost: string;
-  /** Of Cloud Storage. */
+  /** The endpoint of Cloud Storage. */
   readonly storageEndpoint: string;
 }
 
