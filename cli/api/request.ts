@@ -6,7 +6,7 @@ import type { ApiOperation, ApiParameter } from './catalog.ts';
 
 /** The input of a call besides its body. */
 export interface CallGiven {
-  /** Each `name=value`. */
+  /** Parameters, each as `name=value`. */
   readonly params: readonly string[];
   readonly idempotencyKey?: string | undefined;
 }

@@ -214,7 +214,7 @@ describe('refusals', () => {
     void enter('later');
     expect(lines.at(-1)).toMatchObject({
       message: 'No request is refused any more',
-      // Those that waited grew too old.
+      // The requests that waited grew too old.
       count: 1 + 10 + 39,
     });
   });
@@ -284,7 +284,7 @@ describe('refusals', () => {
     await turn();
     expect(started.at(-1)).toBe('stays');
     expect(refused.toSorted()).toEqual(['gone', 'late']);
-    // That is no overload.
+    // Requests that leave or grow old are no overload.
     expect(lines).toEqual([]);
   });
 });

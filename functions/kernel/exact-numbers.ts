@@ -194,7 +194,7 @@ export function isExact(literal: string): boolean {
   const shortest = String(value);
   if (shortest === literal) return true;
   if (!notInteger.test(literal)) return Number.isSafeInteger(value);
-  // Both lie within one rounding, so equal digits have equal exponents.
+  // Both texts lie within one rounding, so equal digits have equal exponents.
   return digitsOf(literal) === digitsOf(shortest);
 }
 

@@ -37,7 +37,7 @@ test('25 works of a space hold a turn together no longer than one of them', asyn
   const stage = new Stage();
   const works = Array.from({ length: 25 }, () => stage.work('busy', 30));
   await Promise.resolve();
-  // Each begins with a step, and the first one does a whole part.
+  // Each work begins with a step, and the first one does a whole part.
   expect(stage.done.length).toBeLessThanOrEqual(PART_MS + 25);
   while (stage.done.length < 25 * 30) {
     const steps = await stage.turn();

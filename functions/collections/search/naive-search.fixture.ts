@@ -127,7 +127,7 @@ interface Asked {
   readonly terms: readonly string[];
   readonly prefixes: readonly string[];
   readonly texts: readonly string[];
-  /** Each is a phrase, or one word that may be a prefix. */
+  /** Each alternative is a phrase, or one word that may be a prefix. */
   readonly alternatives: readonly Alternative[];
   readonly groups: readonly (readonly Alternative[])[];
   readonly isAll: boolean;

@@ -18,7 +18,7 @@ export class TextFinder {
   readonly #isFound: Uint8Array;
   #at = 0;
 
-  /** None of them is empty. */
+  /** None of `texts` may be empty. */
   constructor(texts: readonly string[]) {
     this.#texts = texts;
     for (const text of texts) {

@@ -32,7 +32,7 @@ test.each([
           found.push(at);
         const all = beginnings(text).filter((place) => place < end);
         const expected = all.filter((place) => asked.some((word) => text.startsWith(word, place)));
-        // Others may be among them, but they are beginnings of words, too.
+        // Other places may be found, but they are beginnings of words, too.
         expect(found.filter((place) => expected.includes(place))).toEqual(expected);
         expect(found.filter((place) => !all.includes(place))).toEqual([]);
       }

@@ -8,7 +8,7 @@ export interface CountedProvider {
   /** How many requests or tokens it may get; true for one that costs nothing. */
   readonly isLimited: boolean;
   readonly capabilities: number;
-  /** Those that were qualified. */
+  /** The number of capabilities that were qualified. */
   readonly validated: number;
 }
 

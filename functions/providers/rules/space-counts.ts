@@ -18,9 +18,9 @@ export interface ProviderSpaceCount {
   readonly tokens: number;
   /** Calls in a row that failed. */
   readonly failures: number;
-  /** Those of them since the provider last answered a call of any space. */
+  /** The failures in a row since the provider last answered a call of any space. */
   readonly unanswered: number;
-  /** When the last of them ended; `null` without one. */
+  /** When the last failure in a row ended; `null` without one. */
   readonly failedAt: number | null;
   /** No call of the space is made before this time; `null` while calls are made. */
   readonly restsUntil: number | null;

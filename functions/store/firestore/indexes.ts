@@ -32,7 +32,7 @@ const indexedFields: Orders = {
   due: ['ASCENDING'],
 };
 
-/** Those of a collection with search entries. */
+/** The indexed fields of a collection with search entries. */
 const searchedFields: Orders = { ...indexedFields, slots: ['DESCENDING'] };
 
 /**

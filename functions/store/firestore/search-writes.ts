@@ -104,7 +104,7 @@ function changedEntry(
   };
 }
 
-/** Those that the record's own document has and is not to have. */
+/** The search fields that the record's own document has and must lose. */
 function removedFields(before: Searched | undefined, own: StoredFields): Record<string, undefined> {
   if (before === undefined) return {};
   const names = [...searchFieldNames, ...before.vectorFields.split(' ').filter(Boolean)];

@@ -8,7 +8,7 @@ import { listOf, slices } from './read.ts';
 import type { Snapshot } from './snapshot.ts';
 import { IN_SCOPE, ofScope, Sql, statement } from './statement.ts';
 
-/** Each is a range of its own. */
+/** Each prefix is a range of its own. */
 const prefixesMax = 64;
 
 interface SlotRow {

@@ -34,7 +34,7 @@ interface SlotRow {
   readonly live: string;
 }
 
-/** Each is a range of its own. */
+/** Each prefix is a range of its own. */
 const prefixesMax = 64;
 
 /** How the lists of the request's collection are kept. */

@@ -6,7 +6,7 @@ import { LookMemory } from '../look-memory.ts';
 export class Connection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  /** Those that answer rows as lists. */
+  /** The statements that answer rows as lists. */
   readonly #tuples = new Map<string, StatementSync>();
   /** Characters of bodies written so far; the write queue bounds a group by their growth. */
   written = 0;

@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import { addPredicate, planOf, Sql } from './list.ts';
 import { liveSpace } from './space.ts';
 
-/** Each is a range of its own. */
+/** Each prefix is a range of its own. */
 const prefixesMax = 64;
 
 /** The records of the group that fulfil `among`; `null` where no index serves it, or more than `most` rows of one would be read. */

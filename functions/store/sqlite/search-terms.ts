@@ -38,7 +38,7 @@ export class TermFinder {
   readonly #scope: Scope;
   readonly #read: Read;
   readonly #options: Required<TermFinderOptions>;
-  /** Those of the page before: the records of a term are read and sorted once for many pages. */
+  /** The holders of the page before: the records of a term are read and sorted once for many pages. */
   #holders: FirstHolders | undefined;
 
   constructor(scope: Scope, read: Read, options: TermFinderOptions = {}) {
