@@ -26,7 +26,7 @@ const WORDS = 'a backend keeps canonical data and runs durable work while reader
   ' ',
 );
 
-/** Each is one chunk. */
+/** Each sentence is one chunk. */
 function sentence(n: number): string {
   const words = Array.from({ length: 150 }, (_, at) => WORDS[(n * 7 + at * (1 + (n % 5))) % WORDS.length]);
   return `Passage ${n}: ${words.join(' ')}.`;

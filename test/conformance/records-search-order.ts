@@ -19,7 +19,7 @@ export const orderedTexts: readonly string[] = Array.from({ length: RECORDS }, (
 });
 
 const isLate = { path: '/metadata/n', op: 'gte', value: 40 };
-/** Each scores far fewer candidates than match. */
+/** Each search scores far fewer candidates than match. */
 const searches: readonly SearchRequest[] = [
   { lexical: { query: 'harbour lantern', scanLimit: 15 } },
   { lexical: { query: 'harbour lantern', scanLimit: 40, scoring: 'coverage' } },

@@ -134,7 +134,7 @@ class Life {
     await releases.remove(parts, (this.#turn * 13 + 5) % records);
   }
 
-  /** Both write and search at the same time. */
+  /** Both releases write and search at the same time. */
   async beside(): Promise<void> {
     const releases = this.#releases;
     const { older, newer, world } = releases;

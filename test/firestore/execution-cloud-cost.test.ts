@@ -124,7 +124,7 @@ class Tasks {
     close: async () => undefined,
   };
 
-  /** Those that are due, which are gone then. */
+  /** Removes the tasks that are due and returns their names. */
   take(now: number): string[] {
     const due = [...this.#kept.values()].filter(({ scheduleTime }) => momentOf(scheduleTime) <= now);
     for (const { name } of due) this.#kept.delete(name);

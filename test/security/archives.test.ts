@@ -212,7 +212,7 @@ describe('M03: more than an archive may be', () => {
   });
 
   test('a million chunks', async () => {
-    // Each as short as can be: a million real ones would be more than a manifest may have bytes.
+    // Each chunk is as short as can be: a million real ones would be more than a manifest may have bytes.
     const chunks = Array.from({ length: 1_000_000 }, () => 0);
     const refusal = await refused((directory) => reseal(directory, { chunks }));
     expect(refusal).toBe('manifest.json /chunks: must hold at most 100000 items');

@@ -266,7 +266,7 @@ function outermost(places: readonly string[]): readonly string[] {
   return places.filter((place) => depth(place) === least);
 }
 
-/** Those that show most come first. */
+/** The longest answers come first. */
 function longestFirst(answers: Answers): Answers {
   const length = (answer: Json) => JSON.stringify(answer).length;
   return new Map(

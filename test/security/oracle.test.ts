@@ -10,7 +10,7 @@ import { throwaway, throwawayEntry } from './throwaway.ts';
 
 const route = throwawayEntry.routes[0] as OperationRoute;
 
-/** Both attacks on the operation; rejects with what they found. */
+/** Runs both attacks on the operation; rejects with their finding. */
 async function attack(target: Target): Promise<void> {
   const [entry = throwawayEntry] = target.entries;
   await fuzzValid(target, entry, route, 20);

@@ -179,7 +179,7 @@ describe('a retrieval that has a provider rank', () => {
   const expected = [{ id: 'a' }];
   const plain = { request: { query: 'fox', collections: ['absent'] }, expected };
   const caseOf = (provider: string | null) => ({ request: asking(provider), expected });
-  /** Each way to it: the provider stands in the last case, or in the last variant alone. */
+  /** Each way to the provider, which stands in the last case, or in the last variant alone. */
   const ways: readonly (readonly [path: string, through: number, body: (id: string | null) => object])[] = [
     ['/search', 404, asking],
     ['/retrieval/evaluate', 200, (id) => ({ cases: [plain, caseOf(id)] })],
@@ -230,7 +230,7 @@ test('the runs of a busy neighbour cost a space none of its own', async () => {
   expect((await send('caller', 'POST', rerank, {})).json()).toMatchObject([{ status: 'validated' }]);
   const traces = await send('keeper', 'GET', '/traces?operation=provider.run&limit=200');
   const runs = traces.json<readonly { readonly resultSummary: { readonly status: string } }[]>();
-  // Those of the neighbour are in its own space.
+  // The runs of the neighbour are in its own space.
   expect(runs.length).toBeLessThan(10);
   expect(runs.every(({ resultSummary }) => resultSummary.status === 'Succeeded')).toBe(true);
 });

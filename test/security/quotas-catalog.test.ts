@@ -166,7 +166,7 @@ const isTrifle = (row: string) =>
   row.includes('\u001Fobject-spaces\u001F');
 
 const routes = routesOf(allEntries);
-/** Those that need what another one has removed come first. */
+/** Operations that need data come before those that remove it. */
 const rank = ({ entry }: Route) => ['read', 'write', 'delete'].indexOf(entry.mutation);
 const isRefused = ({ entry }: Pick<Route, 'entry'>) => entry.problems.includes('quota_exceeded');
 const passing = routes.filter((route) => !isRefused(route)).sort((a, b) => rank(a) - rank(b));

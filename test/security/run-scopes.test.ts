@@ -29,7 +29,7 @@ interface Party {
   readonly runs: Runs;
 }
 
-// Each differs from another in one thing only; two are workers of the same name.
+// Each scope differs from another in one thing only; two are workers of the same name.
 const given = [
   ['one', 'product-a', 'tenant-1', 'worker-1'],
   ['another-tenant', 'product-a', 'tenant-2', 'worker-2'],

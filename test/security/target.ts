@@ -79,7 +79,7 @@ export async function furnish(target: Target, tenantId: string, mark?: string): 
   return merged(gathered, wordsOf(await furnishRuns(target.call, owner)));
 }
 
-/** Both; a name such as `leaseToken` may be one of both, and then each is drawn about as often. */
+/** Both vocabularies. A name such as `leaseToken` may be in both, and then the values of each are drawn about as often. */
 function merged(gathered: Vocabulary, made: Vocabulary): Vocabulary {
   const all = new Map(gathered);
   for (const [name, texts] of made) {

@@ -14,7 +14,7 @@ import { createObjectParts, objectLimits } from '../../functions/objects/parts.t
 import type { RecordStore } from '../../functions/store/port.ts';
 import { limits } from '../conformance/records-stage.ts';
 
-/** Each of them has a space of its own. A call names its caller by `X-Principal`. */
+/** Each caller has a space of its own. A call names its caller by `X-Principal`. */
 export const CALLERS = ['ada', 'bob', 'kim'];
 
 export interface ObjectsService {

@@ -27,7 +27,7 @@ const tasks: readonly (readonly [scenario: string, checks: number])[] = [
   ['tasks-mrtr-composition', 2],
 ];
 
-/** Others that the official verdict does not count yet. */
+/** Other scenarios, which the official verdict does not count yet. */
 const pending = ['json-schema-2020-12', 'http-header-validation', 'http-custom-header-server-validation'];
 
 interface Outcome {

@@ -105,7 +105,7 @@ async function findEachOthersWrites(pair: Pair): Promise<void> {
   expect(await idsOf(other, { lexical: { query: 'word5' } })).toEqual([]);
 }
 
-/** Both know the collection already when one replaces it. */
+/** Both servers know the collection already when one replaces it. */
 async function seesReplacement(pair: Pair): Promise<void> {
   const [one, other] = NAMES.map((name) => clientOf(pair[name])) as [SvcClient, SvcClient];
   const request = importOf('c', inputsOf(10, 2), { replaceExisting: true });

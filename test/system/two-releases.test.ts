@@ -78,7 +78,7 @@ async function forwardAndBack(kind: DatabaseKind): Promise<void> {
   const backward = await begin(current, 'backward');
   await finish(backward, 'backward', { one: current, other: last });
   const kept = await begin(current, 'kept');
-  // Each shows every run, whichever started, changed or ended it.
+  // Each release shows every run, whichever release started, changed or ended it.
   const all = await current.list();
   expect(all).toHaveLength(16);
   expect(await last.list()).toEqual(all);
@@ -103,7 +103,7 @@ async function forwardAndBack(kind: DatabaseKind): Promise<void> {
   await expectInOrder(database, kind.shards);
 }
 
-// Each has a database and servers of its own, which mostly wait for their starts and for a timer.
+// Each kind has a database and servers of its own, which mostly wait for their starts and for a timer.
 describe.concurrent(`release ${releasedVersion} and this one over one store`, () => {
   for (const kind of databaseKinds) {
     const { name, missing } = kind;

@@ -48,7 +48,7 @@ const reads: Readonly<
   retrieval: { method: 'POST', path: '/search', body: retrieval },
   context: { method: 'POST', path: '/rag/context', body: { retrieval } },
 };
-/** Those that read all of a collection; the exports and inspections of a tenant work one at a time. */
+/** Operations that read all of a collection; the exports and inspections of a tenant work one at a time. */
 const whole: typeof reads = {
   inspection: { method: 'GET', path: '/collections/c/inspect' },
   export: { method: 'POST', path: '/collections/c/export', body: {} },
