@@ -7,7 +7,7 @@ import { basesOf, type Declaration, exportsOf } from './sdk-declarations.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** From the sources in this folder. */
+/** The surface of the TypeScript SDK, from the sources in this folder. */
 export function typescriptSurface(project = join(root, 'sdk/typescript')): string {
   const declarations = mkdtempSync(join(tmpdir(), 'sdk-surface-'));
   try {

@@ -28,7 +28,7 @@ export async function textAt(path: string): Promise<string | null> {
   return exists(path) ? readFile(path, 'utf8') : null;
 }
 
-/** Also a link that leads nowhere. */
+/** Whether a file or link exists, also a link that leads nowhere. */
 export function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

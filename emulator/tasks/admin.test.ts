@@ -9,7 +9,7 @@ const switches = {
   refuse: { probability: 0, seed: 1, code: 14, carriedOut: false, methods: ['CreateTask'] },
 };
 
-/** With one job, which runs only on request. */
+/** An emulator with one job, which runs only on request. */
 async function shown() {
   const world = new TimedWorld();
   const scheduler = new Scheduler({ world, mint: () => Promise.resolve('secret') });

@@ -12,9 +12,9 @@ import { problemOf } from './problem.ts';
 /** Answers connections whose requests Node rejects before the chain sees them. */
 
 export interface ConnectionTimeouts {
-  /** For the whole header section. */
+  /** The time for the whole header section. */
   readonly headersMs: number;
-  /** For a whole request. The chain's own check of the pace is stricter, for bodies of every size. */
+  /** The time for a whole request. The chain's own check of the pace is stricter, for bodies of every size. */
   readonly requestMs: number;
   readonly keepAliveMs: number;
 }

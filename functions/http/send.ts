@@ -176,7 +176,7 @@ function leavesTooMuch(request: IncomingMessage): boolean {
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'content-length',
   );
   const length = at < 0 ? Number.NaN : Number(request.rawHeaders[at + 1]);
-  // Also where the length is not known.
+  // True also if the length is not known.
   return !(length <= keptRestBytesMax);
 }
 

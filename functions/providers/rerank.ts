@@ -41,7 +41,7 @@ export type RerankResult =
         readonly providerStatus: string;
         readonly message: string | null;
         readonly retryAfterMs: number | null;
-        /** As of a `ProviderFailure`. */
+        /** The member of this name of a `ProviderFailure`. */
         readonly isOfGuard: boolean;
       };
     });

@@ -1,7 +1,7 @@
 import { describeFailure, type Log } from '../kernel/log.ts';
 import type { Clock } from '../kernel/world.ts';
 
-/** At most one line of an outage in this time. */
+/** An outage writes at most one line in this time. */
 const LINE_MS = 60_000;
 
 /** Logs failures of work that is repeated: the first at once, further ones once a minute with their number, and the recovery. */

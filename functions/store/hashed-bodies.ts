@@ -42,7 +42,7 @@ export type ScopesPage = (
 interface Position {
   /** The scopes of one page whose bodies are not all read. */
   readonly scopes: readonly Scope[];
-  /** In the list of the first of them. */
+  /** The position in the list of the first of these scopes. */
   readonly after: string | null;
   /** The position of the page of scopes behind. */
   readonly next: string | null;

@@ -11,7 +11,7 @@ import {
 } from './store-collections.ts';
 import type { Trace } from './trace.ts';
 
-/** Where a trace is counted. */
+/** The place where a trace is counted. */
 export interface CountedAt {
   readonly shard: number;
   readonly values: CountedValues;

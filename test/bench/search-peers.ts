@@ -179,7 +179,7 @@ interface MiniSearch {
   search(words: string): readonly { readonly id: number }[];
 }
 
-/** In memory, for words alone. */
+/** MiniSearch works in memory, for words alone. */
 async function measureMiniSearch(task: SearchTask): Promise<object> {
   const Index = packageOf<new (options: object) => MiniSearch>(task, 'minisearch');
   const index = new Index({ fields: ['text'], storeFields: [], searchOptions: { combineWith: 'OR' } });

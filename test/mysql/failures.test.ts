@@ -53,7 +53,7 @@ describeMysql('MySQL that fails', () => {
     return holding(`SELECT head FROM svc_records FORCE INDEX (PRIMARY) WHERE ${key} FOR UPDATE`);
   }
 
-  /** Also what a transaction under way has written. */
+  /** The head of a record, also if a transaction under way has written it. */
   async function uncommittedHead(key: RecordKey): Promise<string> {
     const session = await database.connect();
     await session.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');

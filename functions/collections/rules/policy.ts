@@ -142,7 +142,7 @@ export function normalPolicy(policy: CollectionPolicy): CollectionPolicy {
   return { ...policy, vectorPolicies, indexedMetadata: [...policy.indexedMetadata].sort() };
 }
 
-/** With the contract's spelling of all words. */
+/** The policy with the contract's spelling of all words. */
 export function normalVectorPolicy(policy: VectorPolicy): VectorPolicy {
   const { datatype, distanceFunction, indexType } = policy;
   return {

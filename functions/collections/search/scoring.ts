@@ -26,7 +26,7 @@ export interface Score {
   readonly metadataBoost: number;
 }
 
-/** In steps, as scores are. */
+/** The corpus of the readings, made in steps, as scores are. */
 export function* corpusOf(readings: readonly CandidateReading[], terms: number): Generator<void, Corpus> {
   const count = readings.length;
   const holding = new Uint32Array(terms);

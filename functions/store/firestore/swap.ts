@@ -29,7 +29,7 @@ export async function swap(
     await flip(session, scope, generation);
   } catch (error) {
     const head = await giveUp(session, scope, generation).catch(() => undefined);
-    // Only the answer of the flip was lost.
+    // With this generation in the head, only the answer of the flip was lost.
     if (head?.generation !== generation) throw error;
   }
   // The swap is done; the next one finds the leftovers of this sweep.

@@ -9,7 +9,7 @@ export interface SlotChange {
   readonly slot: string;
   readonly id: string;
   readonly vector: Buffer | null;
-  /** By how much the slot's vectors become more. */
+  /** The change of the number of vectors in the slot. */
   readonly live: 1 | 0 | -1;
 }
 

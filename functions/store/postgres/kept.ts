@@ -62,7 +62,7 @@ const heldScope = `WITH kept AS MATERIALIZED (
   )
   SELECT `;
 
-/** In a statement that also writes. */
+/** The check in a statement that also writes. */
 const inOne = (updates: string) =>
   `CASE WHEN NOT kept.kept THEN false WHEN ${CONDITION} = ${updates} THEN true ELSE ${refusal} END AS kept FROM kept`;
 

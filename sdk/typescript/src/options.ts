@@ -43,7 +43,7 @@ export interface ClientOptions {
 
 export type HeaderValues = Readonly<Record<string, string | null | undefined>>;
 
-/** The options of one call. They override those of the client. */
+/** The options of one call, which override those of the client. */
 export interface CallOptions {
   /** Ends the call, also during a pause between retries. */
   readonly signal?: AbortSignal | undefined;

@@ -1,2 +1,2 @@
-/** Where the generated files look for it. */
+/** Stands where the generated files look for it. */
 export * from '../../../contracts/validator.ts';
