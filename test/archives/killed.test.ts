@@ -158,7 +158,7 @@ for (const provider of providers.filter(({ name }) => name !== 'sqlite')) {
   });
 }
 
-/** The restore is run again after each time that it was killed this often; otherwise the next one begins from the state that was left. */
+/** After this number of deaths the restore is run again; otherwise the next restore begins from the state that was left. */
 const AGAIN_EVERY = 3;
 
 /** Has a process restore the other era and die on the way. Returns whether it reached the point of its death. */

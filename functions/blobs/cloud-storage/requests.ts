@@ -55,7 +55,7 @@ export class StorageRequests {
 
   /**
    * Returns every answer except 408, 429, 500, 502, 503 and 504. Throws `unavailable` if the last try gets one of these or no answer,
-   * and `too_large` for an answer above its bound.
+   * and `corrupt` for an answer above its bound.
    */
   async send(call: StorageCall): Promise<StorageAnswer> {
     for (let tries = 1; ; tries++) {
