@@ -14,28 +14,31 @@ test.each([
   ['line ends', '\n'],
   ['characters of two halves', '\u{1f600}'],
   ['letters', 'a'],
-])('the parts of an answer full of %s are the whole, and each keeps the bound as it is sent', (_, each) => {
-  const whole = JSON.stringify({ value: each.repeat(3_000) });
-  let text = '';
-  for (let offset: number | null = 0; offset !== null; ) {
-    const { content, structuredContent } = boundedResult(
-      'getRecord',
-      whole,
-      offset === 0 ? null : offset,
-      BOUND,
-    );
-    for (const sent of [content[0]?.['text'], structuredContent])
-      expect(JSON.stringify(sent).length).toBeLessThanOrEqual(BOUND);
-    const { part } = structuredContent as unknown as { part: Part };
-    expect(part.text.isWellFormed()).toBe(true);
-    text += part.text;
-    offset = part.nextOffset;
-  }
-  expect(text === whole).toBe(true);
-});
+])(
+  'the parts of an answer full of %s join to the whole answer, and each part as sent stays within the bound',
+  (_, each) => {
+    const whole = JSON.stringify({ value: each.repeat(3_000) });
+    let text = '';
+    for (let offset: number | null = 0; offset !== null; ) {
+      const { content, structuredContent } = boundedResult(
+        'getRecord',
+        whole,
+        offset === 0 ? null : offset,
+        BOUND,
+      );
+      for (const sent of [content[0]?.['text'], structuredContent])
+        expect(JSON.stringify(sent).length).toBeLessThanOrEqual(BOUND);
+      const { part } = structuredContent as unknown as { part: Part };
+      expect(part.text.isWellFormed()).toBe(true);
+      text += part.text;
+      offset = part.nextOffset;
+    }
+    expect(text === whole).toBe(true);
+  },
+);
 
 describe('the parts of one answer from several calls', () => {
-  /** Each call has another moment, trace and duration, of another length. */
+  /** Each call answers with its own trace and duration, so that the lengths of the answers differ. */
   const answerOf = (call: number, found = 'hello') => {
     const trace = { id: `trace-${String(call).repeat(32)}`, durationMs: 7 ** call, rerankTraceId: null };
     return JSON.stringify({

@@ -30,7 +30,7 @@ export class Objects extends Map<string, Uint8Array> {
     this.set(MANIFEST_NAME, Buffer.from(canonicalJson(sealed({ ...content, ...changes }))));
   }
 
-  /** Puts another content into a chunk, and a manifest that knows it. */
+  /** Replaces the content of a chunk, and its bytes, hash and number of records in the manifest. */
   replace(index: number, content: Uint8Array, records?: number): void {
     this.set(chunkName(index), content);
     const { chunks } = this.manifest;
