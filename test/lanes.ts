@@ -79,7 +79,6 @@ const ownProcess: Readonly<Record<string, string>> = {
   'functions/compose/layer.test.ts': REPLACES_MODULE,
   'test/wire/decided-jobs.test.ts': REPLACES_MODULE,
   'test/wire/long-reads.test.ts': REPLACES_MODULE,
-  'functions/identity/oidc/signature.test.ts': REPLACES_MODULE,
   'test/security/characters-memory.test.ts': REPLACES_MODULE,
   'test/security/stream-readers.test.ts': 'it counts what its process holds',
 };

@@ -167,7 +167,6 @@ function dispatcherFaults(path: string, text: string): string[] {
 /** Packages that a room may use. Everything else comes with Node. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
-  identity: ['jose'],
   providers: ['google-auth-library'],
   'groups/server': ['marked'],
   'blobs/cloud-storage': ['google-auth-library'],

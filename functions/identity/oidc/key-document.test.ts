@@ -44,6 +44,8 @@ describe('a JSON Web Key Set', () => {
   const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
   test.each([
     ['for encryption', { ...good.jwk, use: 'enc' }],
+    ['whose operations do not verify', { ...good.jwk, key_ops: ['encrypt'] }],
+    ['whose operations are no list', { ...good.jwk, key_ops: 'verify' }],
     ['for another algorithm', { ...good.jwk, alg: 'RS512' }],
     ['that is a shared secret', { kty: 'oct', k: 'c2VjcmV0', kid: 'x' }],
     ['on an elliptic curve', { ...elliptic, kid: 'x' }],

@@ -42,11 +42,12 @@ function pemEntries(document: JsonMembers): KeyEntry[] {
 }
 
 function jwkEntry(jwk: unknown): KeyEntry {
-  const { kid, kty, use, alg, n, e } = isJsonObject(jwk) ? jwk : {};
+  const { kid, kty, use, key_ops: uses, alg, n, e } = isJsonObject(jwk) ? jwk : {};
   return [
     typeof kid === 'string' ? kid : '',
     () => {
-      if (kty !== 'RSA' || (use ?? 'sig') !== 'sig' || (alg ?? 'RS256') !== 'RS256')
+      const verifies = uses === undefined || (Array.isArray(uses) && uses.includes('verify'));
+      if (kty !== 'RSA' || (use ?? 'sig') !== 'sig' || !verifies || (alg ?? 'RS256') !== 'RS256')
         throw new Error('the key is for another use');
       return createPublicKey({ key: { kty, n: textOf(n), e: textOf(e) }, format: 'jwk' });
     },

@@ -34,7 +34,7 @@ export function createOidcIdentity(options: OidcOptions): WorkloadIdentity {
       if (verification === 'application') {
         const key = await options.keys.keyFor(kid);
         if (key === undefined) throw refused('The identity token is signed with an unknown key.');
-        await verifySignature({ token, payload, key });
+        verifySignature(token, key);
       }
       return identity;
     },
