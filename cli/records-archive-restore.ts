@@ -6,7 +6,7 @@ import { EntryVersions } from '../functions/collections/entry-versions.ts';
 import { entryFormats } from '../functions/collections/search/formats.ts';
 import { spaceScope } from '../functions/collections/store-collections.ts';
 import { machine } from '../functions/compose/machine.ts';
-import { DEFAULT_SPACE } from '../functions/kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../functions/identity/record-access.ts';
 import { archiveDirectory } from './archive-directory.ts';
 import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';

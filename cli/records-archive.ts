@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { exportSpace } from '../functions/collections/copies/export-space.ts';
 import { verifySpace } from '../functions/collections/copies/restore-space.ts';
 import { hasObjects } from '../functions/collections/copies/space-objects.ts';
-import { DEFAULT_SPACE } from '../functions/kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../functions/identity/record-access.ts';
 import { archiveDirectory, writeArchiveDirectory } from './archive-directory.ts';
 import { newProgress } from './canonical-snapshot.ts';
 import {

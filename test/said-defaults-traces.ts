@@ -1,5 +1,5 @@
 import { machine } from '../functions/compose/machine.ts';
-import { DEFAULT_SPACE } from '../functions/kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../functions/identity/record-access.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { createTraceParts } from '../functions/traces/parts.ts';
 import { writeTrace } from '../functions/traces/write-trace.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfiguration } from '../config/load.ts';
 import { inject } from '../http/host-inject.ts';
-import { DEFAULT_SPACE } from '../kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../identity/record-access.ts';
 import type { World } from '../kernel/world.ts';
 import { DamageLog } from '../store/damage.ts';
 import { newTraceId, writeTrace } from '../traces/write-trace.ts';

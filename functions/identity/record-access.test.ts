@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../kernel/errors.ts';
-import { DEFAULT_SPACE } from '../kernel/identifiers.ts';
 import type { VerifiedCaller } from './authorizer.ts';
 import {
   createRecordAccess,
   createRecordPolicy,
+  DEFAULT_SPACE,
   type RecordAccessOperation,
   type RecordGrant,
   recordRightOf,

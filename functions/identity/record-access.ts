@@ -1,5 +1,4 @@
 import { ServiceError } from '../kernel/errors.ts';
-import { DEFAULT_SPACE } from '../kernel/identifiers.ts';
 import type { AuthorizedOperation, ClassPolicy } from './authorizer.ts';
 import type { Caller } from './caller.ts';
 import { asciiLowerCase, permissionDenied } from './grants.ts';
@@ -8,6 +7,9 @@ import { asciiLowerCase, permissionDenied } from './grants.ts';
  * The identity policies of `Server:RecordAccess`: principals, their space and its operations. A principal has one space, so
  * no request can address the space of another tenant.
  */
+
+/** The space of a deployment without policies, and of all its callers. */
+export const DEFAULT_SPACE = 'default';
 
 export type RecordAccessOperation = 'read' | 'write' | 'delete' | 'maintain';
 

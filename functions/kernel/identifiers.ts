@@ -1,9 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { invalidMember } from './errors.ts';
 
-/** The space of a deployment without policies, and of all its callers. */
-export const DEFAULT_SPACE = 'default';
-
 // U+0000–001F and U+007F–009F, which log lines, headers and sort keys must never hold.
 const CONTROL = /\p{Cc}/u;
 const CONTROL_IN_PROSE = /(?![\t\n\r])\p{Cc}/u;

@@ -19,7 +19,7 @@ import * as rag from '../../functions/groups/rag/jobs/rag-jobs.ts';
 import * as records from '../../functions/groups/records/library/job-facts.ts';
 import * as retrieval from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
-import { DEFAULT_SPACE } from '../../functions/kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../../functions/identity/record-access.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import { artifactForm } from '../support/forms.ts';
 import { builtInHandlers, hurried, type RunningService, startService } from '../support/service.ts';

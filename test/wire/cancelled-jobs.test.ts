@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
+import { DEFAULT_SPACE } from '../../functions/identity/record-access.ts';
 import type { JobContext, JobPlugin } from '../../functions/jobs/job-plugin.ts';
-import { DEFAULT_SPACE } from '../../functions/kernel/identifiers.ts';
 import { RunFailure } from '../../functions/runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';

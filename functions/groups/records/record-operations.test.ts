@@ -4,7 +4,7 @@ import { createRecordParts } from '../../collections/parts.ts';
 import { createCollection } from '../../collections/pointers.ts';
 import { readPolicy } from '../../collections/rules/policy.ts';
 import { machine } from '../../compose/machine.ts';
-import { DEFAULT_SPACE } from '../../kernel/identifiers.ts';
+import { DEFAULT_SPACE } from '../../identity/record-access.ts';
 import type { RecordStore } from '../../store/port.ts';
 
 let service: RunningService;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 import { machine } from '../../compose/machine.ts';
+import { DEFAULT_SPACE } from '../../identity/record-access.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
-import { DEFAULT_SPACE } from '../../kernel/identifiers.ts';
 import type { RecordStore } from '../../store/port.ts';
 import { createTraceParts, type TraceParts } from '../../traces/parts.ts';
 import { writeTrace } from '../../traces/write-trace.ts';
