@@ -69,7 +69,7 @@ function toolName(group: string, id: string): string {
   return `svc_${group}_${own.join('_')}_v1`;
 }
 
-/** The tests that range over the catalog, then those of the group, then those of the operation. */
+/** The tests that range over the catalog, then those of the operation, or else those of its group: these need not know each new one. */
 export function evidenceOf(
   shared: SharedSource['evidence'],
   group: GroupSource['evidence'],
@@ -77,7 +77,7 @@ export function evidenceOf(
 ): CatalogOperation['evidence'] {
   return {
     fixtures: own?.fixtures ?? shared.fixtures,
-    tests: [...(group?.catalogTests ?? shared.catalogTests), ...(group?.tests ?? []), ...(own?.tests ?? [])],
+    tests: [...(group?.catalogTests ?? shared.catalogTests), ...(own?.tests ?? group?.tests ?? [])],
   };
 }
 

@@ -292,7 +292,7 @@ describe('the evidence of an entry', () => {
   const fixtures = ['own.json'];
   const tests = ['own.test.ts'];
 
-  it('is that of the catalog, of its group and its own', () => {
+  it('is that of the catalog and its own, or else that of its group', () => {
     const group = { evidence: { tests: ['group.test.ts'] } };
     expect(expanded({}, group).evidence).toEqual({
       fixtures: ['shared.json'],
@@ -300,7 +300,7 @@ describe('the evidence of an entry', () => {
     });
     expect(expanded({ evidence: { fixtures, tests } }, group).evidence).toEqual({
       fixtures,
-      tests: ['catalog.test.ts', 'group.test.ts', 'own.test.ts'],
+      tests: ['catalog.test.ts', 'own.test.ts'],
     });
   });
 
