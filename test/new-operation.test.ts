@@ -240,6 +240,21 @@ describe('an operation of a new group, with a job', () => {
 
   it('has an entry without faults', () => expect(lintedWith(files, 'parcels')).toEqual([]));
 
+  it('has one beside another scaffolded job, whose parts are the same', () => {
+    const other = planOperation('.', {
+      ...job,
+      group: 'ledgers',
+      id: 'importLedgers',
+      path: '/ledgers/import',
+    });
+    const planned = Object.entries({ parcels: files, ledgers: other }).map(([group, texts]) => [
+      group,
+      JSON.parse(texts.get(`contracts/operations/${group}.json`) ?? '') as GroupSource,
+    ]);
+    const sources = { ...readEntries('contracts/operations'), ...Object.fromEntries(planned) };
+    expect(lintEntries(sources, surroundings)).toEqual([]);
+  });
+
   it('answers the admission of its job', () => {
     const entry = writtenOut(files, job);
     expect(entry.responses).toMatchObject([

@@ -160,7 +160,10 @@ function parameterObject(
   });
 }
 
-/** The first example value of this name: from the request, so that path and body agree, an answer, or the group. */
+/**
+ * The first example value of this name: from the request, so that path and body agree, an answer, or the group. All groups show the
+ * same tenant.
+ */
 function pathExample(
   name: string,
   { request, responses: answers, group }: CatalogOperation,
@@ -169,7 +172,7 @@ function pathExample(
   const own = [request?.schema, ...answers.map(({ schema }) => schema)].map((model) =>
     models.get(model ?? ''),
   );
-  const others = [...models.values()].filter(({ file }) => file === group);
+  const others = [...models.values()].filter(({ file }) => file === group || name === 'tenantId');
   return [...own, ...others]
     .flatMap((model) => model?.schema.examples ?? [])
     .map((example) => textNamed(example, name))

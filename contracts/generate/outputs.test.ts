@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Validator } from '../validator.ts';
 import { drift, write } from './disk.ts';
+import { openApiDocument } from './emit-openapi.ts';
 import { ContractFaults } from './faults.ts';
 import { fixtureSource } from './fixture.ts';
 import { generate } from './outputs.ts';
@@ -154,6 +155,28 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
       parameters.find(({ name }) => name === 'limit'),
       'of a query',
     ).not.toHaveProperty('example');
+  });
+
+  it('gives the tenant of a path the example of another group', () => {
+    const [operation] = fixture.catalog.operations;
+    const tenant = {
+      in: 'path',
+      name: 'tenantId',
+      required: true,
+      schema: { type: 'string', maxLength: 20 },
+      description: 'The tenant.',
+    } as const;
+    const route = { operationId: 'listParcels', method: 'GET', path: '/depots/{tenantId}' } as const;
+    const model = [...fixture.models.values()][0];
+    if (operation === undefined || model === undefined) throw new Error('the fixture has both');
+    const owner = { ...model, file: 'owners', schema: { ...model.schema, examples: [{ tenantId: 'acme' }] } };
+    const changed = {
+      ...fixture,
+      catalog: { ...fixture.catalog, operations: [{ ...operation, routes: [route], parameters: [tenant] }] },
+      models: new Map([...fixture.models, ['Owner', owner]]),
+    };
+    const text = JSON.stringify(openApiDocument(changed));
+    expect(text).toContain('"example":"acme"');
   });
 
   it('describes bodies of parts and bytes, statuses and headers', () => {

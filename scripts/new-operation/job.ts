@@ -13,10 +13,7 @@ export function jobEntryParts({ path }: NewOperation) {
       'jobIdempotencyKey',
       'idempotencyKeyAlias',
     ],
-    headers: [
-      { name: 'Location', description: 'Address of the job: a relative reference.' },
-      'idempotencyReplayed',
-    ],
+    headers: ['jobLocation', 'idempotencyReplayed'],
   };
 }
 
