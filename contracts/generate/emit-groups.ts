@@ -33,6 +33,9 @@ export function emitGroups({ catalog }: ContractSource): string {
     const members = catalog.operations.filter(({ group }) => group === name);
     return [name, [...new Set(members.map(({ authorizationClass }) => authorizationClass))]] as const;
   });
+  const admitting = groups.filter((name) =>
+    catalog.operations.some(({ group, completion }) => group === name && completion === 'receipt-bound'),
+  );
   const facts = classes.map(([name, { accessOperations, settings, policy, rateClass }]) => {
     const value = { settings, policy, rateClass, accessOperations } as unknown as Json;
     return `  ${memberName(name)}: ${literal(value, '  ', name.length + 4)},\n`;
@@ -44,6 +47,9 @@ export function emitGroups({ catalog }: ContractSource): string {
     '',
     '/** The authorization classes of the operations of each group, in the order of the documentation. */',
     `export const groupClasses = {\n${used.map(([name, names]) => `  ${name}: ${literal(names as unknown as Json)},\n`).join('')}} as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;`,
+    '',
+    '/** Groups with an operation that admits a job. */',
+    `export const jobGroups: readonly Group[] = ${literal(admitting)};`,
     '',
     '/**',
     ' * The parts of the server that each authorization class belongs to: the settings section with its identity policies, the',

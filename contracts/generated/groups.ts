@@ -32,6 +32,9 @@ export const groupClasses = {
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;
 
+/** Groups with an operation that admits a job. */
+export const jobGroups: readonly Group[] = ['execution', 'collections', 'records', 'artifacts', 'embeddings', 'providers', 'retrieval', 'rag', 'graph'];
+
 /**
  * The parts of the server that each authorization class belongs to: the settings section with its identity policies, the
  * policy that decides, and the rate limit that counts its requests.

@@ -48,7 +48,10 @@ function withoutPolicies(group: 'records' | 'providers'): GroupOff {
 /** The reason why the group of the catalog is off; `undefined` for a served or unknown group. */
 export function groupOff(settings: Settings, group: string | undefined): GroupOff | undefined {
   const part = group !== undefined && isRecordGroup(group) ? 'records' : group;
-  return groupsOff(settings).find((off) => off.group === part);
+  const off = groupsOff(settings);
+  const own = off.find((each) => each.group === part);
+  if (own !== undefined || group === undefined || isServed(settings, group)) return own;
+  return off.find((each) => each.group === 'canonical' || each.group === 'execution');
 }
 
 function disabled(group: GroupOff['group'], key: string): GroupOff {

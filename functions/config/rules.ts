@@ -1,4 +1,9 @@
-import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
+import {
+  authorizationClasses,
+  type Group,
+  groupClasses,
+  jobGroups,
+} from '../../contracts/generated/groups.ts';
 import { accessRules } from './access-rules.ts';
 import { artifactRules } from './artifact-rules.ts';
 import { embeddingRules } from './embedding-rules.ts';
@@ -30,13 +35,37 @@ export function needsApiKey(settings: Settings): boolean {
   return settings.security.requireApiKey ?? hasApiKeys(settings);
 }
 
+/** The facts of the catalog that decide, with the settings, whether a group is served. */
+export interface GroupFacts {
+  readonly name: string;
+  /** The policies of its authorization classes. */
+  readonly policies: readonly (string | null)[];
+  readonly admitsJobs: boolean;
+}
+
+/** A group that the catalog does not have is one of a test: nothing switches it off. */
+function factsOf(name: string): GroupFacts {
+  if (!Object.hasOwn(groupClasses, name)) return { name, policies: [], admitsJobs: false };
+  const group = name as Group;
+  const policies = groupClasses[group].map((each) => authorizationClasses[each].policy);
+  return { name, policies, admitsJobs: jobGroups.includes(group) };
+}
+
 /** Whether the settings let the operations of the group exist. */
 export function isServed(settings: Settings, group: string): boolean {
+  return isServedBy(settings, factsOf(group));
+}
+
+/**
+ * The same of the facts of a group. Jobs of a group would start the runtime, also where no caller may use its operations.
+ * @testonly
+ */
+export function isServedBy(settings: Settings, { name, policies, admitsJobs }: GroupFacts): boolean {
   const { service, canonicalStore, execution, executionAccess } = settings;
-  if (group === 'canonical') return canonicalStore.enabled;
-  if (isRecordGroup(group)) return recordsOff(settings) === null;
-  if (group === 'providers') return providersOff(settings) === null;
-  if (group !== 'execution') return true;
+  if (policies.includes('records')) return recordsOff(settings) === null;
+  if (policies.includes('providers')) return providersOff(settings) === null;
+  if (policies.includes('canonical') && !canonicalStore.enabled) return false;
+  if (name !== 'execution') return execution.enabled || !admitsJobs;
   // Outside Development no operation is open to every caller; a deployment without execution policies has not asked for the
   // runtime.
   const named = executionAccess.identityPolicies.length > 0;
@@ -45,9 +74,7 @@ export function isServed(settings: Settings, group: string): boolean {
 
 /** Whether the group serves collections and records: the catalog gives such a group the policy `records`. */
 export function isRecordGroup(group: string): boolean {
-  if (!Object.hasOwn(groupClasses, group)) return false;
-  const classes: Readonly<Record<string, { readonly policy: string | null }>> = authorizationClasses;
-  return groupClasses[group as Group].some((name) => classes[name]?.policy === 'records');
+  return factsOf(group).policies.includes('records');
 }
 
 /**

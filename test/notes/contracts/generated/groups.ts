@@ -7,6 +7,9 @@ export const groupClasses = {
   notes: ['notes-policy'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;
 
+/** Groups with an operation that admits a job. */
+export const jobGroups: readonly Group[] = ['notes'];
+
 /**
  * The parts of the server that each authorization class belongs to: the settings section with its identity policies, the
  * policy that decides, and the rate limit that counts its requests.
