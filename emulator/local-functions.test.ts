@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { groupClasses } from '../contracts/generated/groups.ts';
 import {
   drainMsOf,
   emulatorVariables,
@@ -90,24 +91,7 @@ test('the scheduler sends its jobs to the functions directly', () => {
 });
 
 test('the worker is there where the queue is not in the process, at the path that the settings say', () => {
-  expect(localFunctions).toEqual([
-    'server',
-    'canonical',
-    'execution',
-    'collections',
-    'records',
-    'objects',
-    'artifacts',
-    'embeddings',
-    'providers',
-    'retrieval',
-    'rag',
-    'graph',
-    'traces',
-    'worker',
-    'reconcile',
-    'prune',
-  ]);
+  expect(localFunctions).toEqual([...Object.keys(groupClasses), 'worker', 'reconcile', 'prune']);
   expect(functionsOf(settings({ executionruntime__adapter: 'local' }))).not.toContain('worker');
   const mine = settings({ HostedWorker__CallbackPath: '/mine/at' });
   expect(mine['ExecutionRuntime__Google__WorkerUrl']).toBe('http://127.0.0.1:1/mine/at');

@@ -36,7 +36,7 @@ export function needsApiKey(settings: Settings): boolean {
 }
 
 /** The facts of the catalog that decide, with the settings, whether a group is served. */
-export interface GroupFacts {
+interface GroupFacts {
   readonly name: string;
   /** The policies of its authorization classes. */
   readonly policies: readonly (string | null)[];

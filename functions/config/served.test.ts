@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { readSettings } from './load.ts';
-import { type GroupFacts, isServed, isServedBy } from './rules.ts';
+import { isServed, isServedBy } from './rules.ts';
 
 function settingsOf(...argv: readonly string[]) {
   return readSettings({ host: 'embedded', env: {}, argv, readFile: () => undefined }).settings;
@@ -11,7 +11,7 @@ const withoutRuntime = settingsOf('--ExecutionRuntime:Enabled=false');
 const withoutStore = settingsOf('--CanonicalStore:Enabled=false');
 
 describe('a group of canonical policies', () => {
-  const parcels: GroupFacts = { name: 'parcels', policies: ['canonical'], admitsJobs: false };
+  const parcels = { name: 'parcels', policies: ['canonical'], admitsJobs: false };
 
   test('is served with the canonical store alone', () => {
     expect(isServedBy(settingsOf(), parcels)).toBe(true);

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -172,7 +181,7 @@ describe('P04: the deployed files are the listed ones', () => {
 
   test('the files of the folder', () => {
     const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
-    const chunks = [...Object.keys(groupClasses), ...deployedChunks];
+    const chunks = [...Object.keys(groupClasses), ...ownChunks(), ...deployedChunks];
     const allowed = new Set([
       'docs',
       'package.json',
@@ -332,3 +341,15 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
     expect(await makersIn('x.mjs', text)).toEqual({});
   });
 });
+
+/** Modules of the functions that others import when they first need them: each has a file of its own in the bundle. */
+function ownChunks(): readonly string[] {
+  return globSync('functions/**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .flatMap((path) => [
+      ...readFileSync(join(root, path), 'utf8').matchAll(
+        /\bimport\('\.{1,2}\/(?:[\w.-]+\/)*([\w.-]+)\.ts'\)/g,
+      ),
+    ])
+    .flatMap(([, name = '']) => name);
+}

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { catalogGroups, jobsOf } from '../../functions/compose/catalog-groups.ts';
 import { compose } from '../../functions/compose/compose.ts';
 import type { ExecutionRole } from '../../functions/compose/execution.ts';
@@ -139,7 +140,18 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
-/** The families of jobs of the catalogue. Nothing is opened. */
+const sharing: ReadonlySet<string> = new Set(
+  (Object.keys(groupClasses) as Group[]).filter((group) =>
+    groupClasses[group].some((name) =>
+      ['records', 'providers'].includes(authorizationClasses[name].policy ?? ''),
+    ),
+  ),
+);
+
+/**
+ * The families of jobs of the groups whose operations work on collections or call providers. Nothing is opened. Jobs of other
+ * groups share neither collections, staged requests nor paid calls with these; the suites of their groups test them.
+ */
 export function builtInJobs({ settings }: Pick<RunningService, 'settings'>): Promise<readonly JobPlugin[]> {
   const closed = {
     get: () => Promise.reject(new Error('nothing is opened')),
@@ -147,7 +159,8 @@ export function builtInJobs({ settings }: Pick<RunningService, 'settings'>): Pro
   };
   const log = () => undefined;
   const own = { settings, world: machine, log, damage: new DamageLog(log), layers: new Map() };
-  return jobsOf({ ...own, store: closed, execution: closed }, catalogGroups);
+  const groups = catalogGroups.filter(({ name }) => sharing.has(name));
+  return jobsOf({ ...own, store: closed, execution: closed }, groups);
 }
 
 /** The handlers of all these jobs. */

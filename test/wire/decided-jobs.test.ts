@@ -6,25 +6,15 @@ import { GRAPH_HANDLERS } from '../../functions/groups/graph/jobs/graph-jobs.ts'
 import * as rag from '../../functions/groups/rag/jobs/rag-jobs.ts';
 import * as records from '../../functions/groups/records/library/job-facts.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
-import type { executableJobs } from '../../functions/jobs/built-in.ts';
 import type { decide } from '../../functions/runs/work.ts';
 import { RecordSpace } from '../security/record-space.ts';
 import { artifactForm } from '../support/forms.ts';
-import { hurried, type RunningService, startService } from '../support/service.ts';
+import { builtInHandlers, hurried, type RunningService, startService } from '../support/service.ts';
 
 /** A cancellation at the moment before a job decides, and one at the moment after. */
 
 type Hook = (runId: string) => Promise<void>;
 const at = vi.hoisted(() => ({ before: null as Hook | null, after: null as Hook | null }));
-const executable = vi.hoisted(() => new Set<string>());
-vi.mock('../../functions/jobs/built-in.ts', async (original) => {
-  const module = await original<{ executableJobs: typeof executableJobs }>();
-  const watched: typeof executableJobs = (plugins, clock) => {
-    for (const { handlers } of plugins) for (const { handlerId } of handlers) executable.add(handlerId);
-    return module.executableJobs(plugins, clock);
-  };
-  return { ...module, executableJobs: watched };
-});
 vi.mock('../../functions/runs/work.ts', async (original) => {
   const module = await original<{ decide: typeof decide }>();
   const watched: typeof decide = async (...given) => {
@@ -200,7 +190,7 @@ describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
   });
 });
 
-test('no job of the service is left out', () => {
+test('no job of the service is left out', async () => {
   const deciding = Object.values(jobs).map(({ handler }) => handler);
   // They read, or what they do is their result.
   const results = [
@@ -211,5 +201,5 @@ test('no job of the service is left out', () => {
     'svc.retrieval.evaluation.compare',
     'svc.retrieval.evaluation.run',
   ];
-  expect(executable).toEqual(new Set([...deciding, ...results]));
+  expect(await builtInHandlers(service)).toEqual(new Set([...deciding, ...results]));
 });
