@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { declaredCollections, serviceCollections } from '../functions/compose/collections.ts';
 import { tenantCollections } from '../functions/groups/canonical/records.ts';
 import { executionCollections } from '../functions/runs/records.ts';
-import { carriedBy, declarationFaults, type OwnedCollection } from '../functions/store/ownership.ts';
+import { carriedBy, type OwnedCollection } from '../functions/store/ownership.ts';
 
 /** Every record collection declares its owner and the copies that carry it, so that no copy omits one by mistake. */
 
@@ -20,6 +20,21 @@ function undeclaredIn(text: string): string[] {
   const keys = [...text.matchAll(/\bcollection: '([^']+)'/g)].map(([, name]) => name ?? '');
   const bare = [...text.matchAll(/(\w+): Collection = \{/g)].map(([, name]) => name ?? '');
   return [...keys.filter((name) => !declared(name)), ...bare];
+}
+
+/** The faults of declarations: copies would carry data of another owner, or one name has two declarations. */
+function declarationFaults(collections: readonly OwnedCollection[]): readonly string[] {
+  const seen = new Map<string, OwnedCollection>();
+  return collections.flatMap((each) => {
+    const { name, owner, copies } = each;
+    const faults: string[] = [];
+    if (copies !== 'none' && copies !== owner)
+      faults.push(`copies of a ${copies} carry ${name}, which a ${owner} owns`);
+    const other = seen.get(name) ?? each;
+    if (other.owner !== owner || other.copies !== copies) faults.push(`${name} is declared in two ways`);
+    seen.set(name, each);
+    return faults;
+  });
 }
 
 describe('the declarations of record collections', () => {

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../contracts/generated/limits.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
-import { createRateLimiter, rateLimitDefaults } from './rate-limit.ts';
+import { createRateLimiter, type RateLimitSettings } from './rate-limit.ts';
 
 const never = new AbortController().signal;
 const refused = expect.objectContaining({ code: 'rate_limited' });
 
-function limiterOf(settings: Partial<typeof rateLimitDefaults> = {}, addressesMax?: number) {
+const defaults: RateLimitSettings = {
+  permitLimit: limits.rateLimitPermitsDefault,
+  windowSeconds: limits.rateLimitWindowSecondsDefault,
+  queueLimit: limits.rateLimitQueueDefault,
+};
+
+function limiterOf(settings: Partial<RateLimitSettings> = {}, addressesMax?: number) {
   const world = new ManualWorld();
-  const limiter = createRateLimiter('canonical', { ...rateLimitDefaults, ...settings }, world, addressesMax);
+  const limiter = createRateLimiter('canonical', { ...defaults, ...settings }, world, addressesMax);
   const fields: Record<string, string> = {};
   const acquire = (address = 'a', signal: AbortSignal = never): Promise<void> =>
     limiter.acquire(address, signal, (headers) => Object.assign(fields, Object.fromEntries(headers)));

@@ -1,4 +1,3 @@
-import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
 import type { BusyLine } from './busy-line.ts';
@@ -29,13 +28,6 @@ export const REFUSED_BODY_FACTOR = 32;
 
 /** The permits of a start that the service refuses and still stores. */
 export const REFUSED_START_PERMITS = 10;
-
-/** @testonly */
-export const rateLimitDefaults: RateLimitSettings = {
-  permitLimit: limits.rateLimitPermitsDefault,
-  windowSeconds: limits.rateLimitWindowSecondsDefault,
-  queueLimit: limits.rateLimitQueueDefault,
-};
 
 export interface RateLimitWorld {
   readonly clock: Clock;

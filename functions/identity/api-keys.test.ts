@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { createApiKeys, createApiKeyText, hashApiKey, isApiKeyHash, looksLikeApiKey } from './api-keys.ts';
+import { createApiKeys, createApiKeyText, hashApiKey, isApiKeyHash } from './api-keys.ts';
 
 const headers = (fields: Record<string, string>) => new Map(Object.entries(fields));
 const unauthenticated = expect.objectContaining({ code: 'unauthenticated' });
@@ -108,28 +108,20 @@ describe('the text of a key', () => {
     // The check was made by another program. In parts, so that no scanner takes the text for a key that leaked.
     expect(key).toBe(['svc', 'live', 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcdaVbQ-'].join('_'));
     expect(key).toHaveLength(58);
-    expect(looksLikeApiKey(key)).toBe(true);
   });
 
   test('C01: the hash of a key is its SHA-256', () => {
     expect(hashApiKey('abc')).toBe('sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  test('the check distinguishes every new key from look-alikes: one other character breaks it', () => {
-    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  test('the check of every new key is made of its own characters', () => {
+    const secrets = fc.uint8Array({ minLength: 32, maxLength: 32 });
     fc.assert(
-      fc.property(
-        fc.uint8Array({ minLength: 32, maxLength: 32 }),
-        fc.nat(48),
-        fc.nat(63),
-        (bytes, at, character) => {
-          const key = createApiKeyText({ bytes: () => bytes });
-          const position = 'svc_live_'.length + at;
-          const changed = key.slice(0, position) + alphabet[character] + key.slice(position + 1);
-          expect(looksLikeApiKey(key)).toBe(true);
-          expect(looksLikeApiKey(changed)).toBe(changed === key);
-        },
-      ),
+      fc.property(secrets, (bytes) => {
+        const key = createApiKeyText({ bytes: () => bytes });
+        expect(key).toMatch(/^svc_live_[A-Za-z0-9_-]{49}$/);
+        expect(key.slice(-6)).toBe(hash('sha256', key.slice(0, -6), 'base64url').slice(0, 6));
+      }),
     );
   });
 
@@ -145,19 +137,6 @@ describe('the text of a key', () => {
       whole.slice(7),
     ])
       expect(isApiKeyHash(text), text).toBe(false);
-  });
-
-  test('texts that are near to a key are none', () => {
-    const key = createApiKeyText(random);
-    const near = [` ${key}`, `${key}\n`, key.slice(0, -1), `${key}A`, key.toUpperCase()];
-    const other = [
-      '',
-      'svc_live_',
-      'svc_live_short',
-      `svc_test_${key.slice(9)}`,
-      `svc_live_${'='.repeat(49)}`,
-    ];
-    for (const text of [...near, ...other]) expect(looksLikeApiKey(text), text).toBe(false);
   });
 
   test('C03: a wrong check, an unknown key and a wrong secret are refused alike, and a known key by its hash alone', async () => {

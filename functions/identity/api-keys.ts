@@ -94,16 +94,6 @@ export function createApiKeyText(random: RandomSource): string {
   return unchecked + checkOf(unchecked);
 }
 
-/**
- * Whether `text` is a key of the form above with the right check, so that a scanner finds leaked keys and no
- * look-alikes. Authentication does not use it.
- * @testonly
- */
-export function looksLikeApiKey(text: string): boolean {
-  if (!/^svc_live_[A-Za-z0-9_-]{49}$/.test(text)) return false;
-  return checkOf(text.slice(0, -checkLength)) === text.slice(-checkLength);
-}
-
 function checkOf(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, checkLength);
 }

@@ -17,11 +17,8 @@ import {
   type StagingFamily,
 } from './read-jobs.ts';
 
-/**
- * The results of a group's jobs, and the rule which jobs a caller sees.
- * @testonly
- */
-export interface JobResults<Result> {
+/** The results of a group's jobs, and the rule which jobs a caller sees. */
+interface JobResults<Result> {
   /**
    * The results of the jobs in their order, `null` for a job without a result. The list is shorter if one answer cannot carry all of
    * them. The bytes are counted before the results are loaded.
@@ -33,8 +30,7 @@ export interface JobResults<Result> {
   readonly sees?: (caller: Caller, run: Run) => boolean;
 }
 
-/** @testonly */
-export interface JobPageWithResults<Result> extends JobPage {
+interface JobPageWithResults<Result> extends JobPage {
   /** The results of the jobs in their order; empty if the request asks for no results. */
   readonly results: readonly (Result | null)[];
 }

@@ -96,25 +96,6 @@ export class OrderedIds {
   }
 }
 
-/**
- * The parts of an id, to the millisecond; `null` where the text is no ordered id. Leading zeros may be missing.
- * @testonly
- */
-export function parseOrderedId(
-  text: string,
-): { readonly timestampMs: number; readonly node: number; readonly sequence: number } | null {
-  const [, digits] = /^\s*0*([1-9][0-9]{0,18})\s*$/.exec(text) ?? [];
-  if (digits === undefined) return null;
-  const padded = digits.padStart(20, '0');
-  if (padded > LARGEST) return null;
-  const { micros, low } = halvesOf(padded);
-  return {
-    timestampMs: Math.floor(micros / 1000) + EPOCH_MS,
-    node: Math.floor(low / (COUNTER_MAX + 1)),
-    sequence: low % (COUNTER_MAX + 1),
-  };
-}
-
 /** A lower bound of the ids made at or after this moment, in milliseconds since 1970. */
 export function orderedIdBefore(ms: number): string {
   return reference(ms, 0);

@@ -17,19 +17,6 @@ export interface ReadObject {
 }
 
 /**
- * The metadata of the object; `null` if the object does not exist.
- * @testonly
- */
-export async function readObjectInfo(
-  parts: ObjectParts,
-  space: string,
-  place: ObjectPlace,
-): Promise<ObjectInfo | null> {
-  const record = await findObject(parts, space, place, 'head');
-  return record === undefined ? null : infoIn(record.head);
-}
-
-/**
  * The object with its bytes, which the lease counts; `null` if it does not exist. The bytes are fetched only if `wants` returns true
  * for its metadata: not for `HEAD`, nor for a caller that has them.
  */

@@ -66,12 +66,3 @@ export function localReranker(turns: TurnRoom): Reranker {
     },
   };
 }
-
-/**
- * Has the local reranker only; a deployment with providers passes its own.
- * @testonly
- */
-export function localRerankers(turns: TurnRoom): Rerankers {
-  const local = localReranker(turns);
-  return { find: (provider) => (provider === null || provider === LOCAL_RERANKER ? local : null) };
-}

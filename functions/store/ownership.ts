@@ -33,21 +33,3 @@ function byName(left: Collection, right: Collection): number {
   if (left.name === right.name) return 0;
   return left.name < right.name ? -1 : 1;
 }
-
-/**
- * The faults of declarations: copies would carry data of another owner, or one name has two declarations.
- * @testonly
- */
-export function declarationFaults(collections: readonly OwnedCollection[]): readonly string[] {
-  const seen = new Map<string, OwnedCollection>();
-  return collections.flatMap((each) => {
-    const { name, owner, copies } = each;
-    const faults: string[] = [];
-    if (copies !== 'none' && copies !== owner)
-      faults.push(`copies of a ${copies} carry ${name}, which a ${owner} owns`);
-    const other = seen.get(name) ?? each;
-    if (other.owner !== owner || other.copies !== copies) faults.push(`${name} is declared in two ways`);
-    seen.set(name, each);
-    return faults;
-  });
-}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
-import { duePages, listPages, partPages, recordsOf, walkPages } from './pages.ts';
+import { duePages, listPages, recordsOf, walkPages } from './pages.ts';
 import type { Collection, RecordData } from './port.ts';
 import { recordId } from './record-id.ts';
 
@@ -46,12 +46,8 @@ describe('walks of a store', () => {
     expect((await all(recordsOf(rest))).map(nameOf)).toEqual(['c', 'd', 'e']);
   });
 
-  test('follow parts and due records', async () => {
+  test('follow due records', async () => {
     const store = await filledStore(names);
-    const parts = partPages(store, scope, { collection: events, of, direction: 'descending', limit: 2 });
-    expect((await all(parts)).flatMap((page) => page.parts.map(({ body }) => body))).toEqual(
-      names.toReversed(),
-    );
     const due = duePages(store, scope, events, { now: 3, limit: 3 });
     expect((await all(recordsOf(due))).map(nameOf)).toEqual(['a', 'b', 'c', 'd']);
   });

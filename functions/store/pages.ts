@@ -2,8 +2,6 @@ import {
   type Collection,
   type DueRequest,
   type ListSelection,
-  type PartPage,
-  type PartsSelection,
   type RecordData,
   type RecordPage,
   type RecordStore,
@@ -47,16 +45,6 @@ export function listPages(
   walk?: PageWalk,
 ): AsyncGenerator<RecordPage, void, undefined> {
   return walkPages((after) => store.query(scope, { by: 'list', ...selection, ...after }), walk);
-}
-
-/** @testonly */
-export function partPages(
-  store: RecordStore,
-  scope: Scope,
-  selection: Omit<PartsSelection, 'by' | 'after'>,
-  walk?: PageWalk,
-): AsyncGenerator<PartPage, void, undefined> {
-  return walkPages((after) => store.query(scope, { by: 'parts', ...selection, ...after }), walk);
 }
 
 export function duePages(

@@ -21,7 +21,7 @@ import {
 } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { tenantCollections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../functions/kernel/canonical-json.ts';
-import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
 import { restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import type { Collection, RecordStore, Scope } from '../../functions/store/port.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
-import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
 import { restoreRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { executionCollections as collections } from '../../functions/runs/records.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';

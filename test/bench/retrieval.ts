@@ -7,7 +7,7 @@ import { machine } from '../../functions/compose/machine.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import { createEmbeddingParts } from '../../functions/embeddings/text-vectors.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
-import { localRerankers } from '../../functions/retrieval/reranker.ts';
+import { localRerankers } from '../../functions/retrieval/reranker.fixture.ts';
 import { retrieve } from '../../functions/retrieval/retrieve.ts';
 import { envelopeJson } from '../../functions/retrieval/rules/envelope.ts';
 import { readRetrieval } from '../../functions/retrieval/rules/request.ts';

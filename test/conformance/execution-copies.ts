@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ChunkSource } from '../../functions/archives/chunk-objects.ts';
-import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
 import { removeRuns } from '../../functions/runs/copies/remove-runs.ts';
 import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';

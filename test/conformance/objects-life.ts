@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { putObject } from '../../functions/objects/put-object.ts';
-import { readObject, readObjectInfo } from '../../functions/objects/read-object.ts';
+import { readObject } from '../../functions/objects/read-object.ts';
 import { OBJECT_INLINE_BYTES_MAX } from '../../functions/objects/stored-object.ts';
 import { MemoryBlobs, type MemoryPlace } from '../simulation/memory-blobs.ts';
 import { largeBytes, type ObjectsConformance, ObjectsStage, once } from './objects-stage.ts';
@@ -47,7 +47,10 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
         metadata,
         updatedAt: '2026-01-01T00:00:00.000Z',
       });
-      expect(await readObjectInfo(stage.parts, stage.space, name)).toEqual(info);
+      const lease = stage.parts.bytes.lease(stage.space);
+      const unwanted = await readObject(stage.parts, stage.space, name, { wants: () => false, lease });
+      expect(unwanted).toEqual({ info, bytes: null });
+      lease.release();
       expect(Buffer.compare((await stage.get(name.key)) ?? Buffer.from('none'), bytes)).toBe(0);
       expect([...place.values()].map(({ contentType: type }) => type)).toEqual(
         Array(blobs).fill('application/octet-stream'),

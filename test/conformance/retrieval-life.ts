@@ -9,12 +9,8 @@ import {
   runComparison,
   runEvaluation,
 } from '../../functions/retrieval/evaluation/run-evaluation.ts';
-import {
-  LOCAL_RERANKER,
-  localRerankers,
-  type Reranker,
-  type Rerankers,
-} from '../../functions/retrieval/reranker.ts';
+import { localRerankers } from '../../functions/retrieval/reranker.fixture.ts';
+import { LOCAL_RERANKER, type Reranker, type Rerankers } from '../../functions/retrieval/reranker.ts';
 import type { CaseResult } from '../../functions/retrieval/rules/evaluation/case-result.ts';
 import { readComparison, readEvaluation } from '../../functions/retrieval/rules/evaluation/request.ts';
 import { listTraces } from '../../functions/traces/read-traces.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ALL_RUNS, type RunsOf } from '../../functions/runs/copies/archive-lines.ts';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
+import type { RunsOf } from '../../functions/runs/copies/archive-lines.ts';
 import { restoreRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { readRun } from '../../functions/runs/records.ts';
 import type { RecordData, RecordStore, Write } from '../../functions/store/port.ts';

@@ -1,5 +1,4 @@
 import { invalidMember } from '../../kernel/errors.ts';
-import type { PartitionedKey } from './record-key.ts';
 import type { RecordStamp } from './record-stamp.ts';
 
 const RECORDS_MAX = 1_000;
@@ -12,17 +11,6 @@ export interface BatchItem {
   readonly etag: string | null;
   readonly revision: number | null;
   readonly error: string | null;
-}
-
-/**
- * The progress of a batch of upserts. The batch is not atomic: the items before a failed one stay written. The state is plain
- * JSON, so that a checkpoint can hold it and another attempt continues with `nextItem`.
- * @testonly
- */
-export interface BatchProgress {
-  readonly requested: number;
-  readonly continueOnError: boolean;
-  readonly items: readonly BatchItem[];
 }
 
 /** `error` is the refusal of an item, as a sentence for the caller. */
@@ -47,50 +35,4 @@ export function checkBatch(records: readonly unknown[], preconditions?: readonly
   if (preconditions !== null && preconditions !== undefined && preconditions.length !== records.length) {
     throw invalidMember('/preconditions', 'must have one precondition for each record');
   }
-}
-
-/** @testonly */
-export function beginBatch(requested: number, continueOnError: boolean): BatchProgress {
-  return { requested, continueOnError, items: [] };
-}
-
-/**
- * The index of the next item; `null` if the batch is complete.
- * @testonly
- */
-export function nextItem({ requested, continueOnError, items }: BatchProgress): number | null {
-  if (items.length >= requested) return null;
-  return !continueOnError && items.at(-1)?.status === 'failed' ? null : items.length;
-}
-
-/**
- * The progress after the next item. `key` holds the names that the item gives.
- * @testonly
- */
-export function afterItem(
-  progress: BatchProgress,
-  key: Partial<PartitionedKey>,
-  outcome: BatchOutcome,
-): BatchProgress {
-  const index = nextItem(progress);
-  if (index === null) throw new TypeError('the batch has no next item');
-  const named = { index, id: key.id ?? null, partitionKey: key.partitionKey ?? null };
-  const item: BatchItem =
-    'error' in outcome
-      ? { ...named, status: 'failed', etag: null, revision: null, error: outcome.error }
-      : { ...named, status: 'succeeded', etag: outcome.etag, revision: outcome.revision, error: null };
-  return { ...progress, items: [...progress.items, item] };
-}
-
-/**
- * The answer of the batch: items behind a failure that stopped it are not listed.
- * @testonly
- */
-export function batchResult(progress: BatchProgress, collection: string): BatchResult {
-  const { requested, items } = progress;
-  const succeeded = items.filter(({ status }) => status === 'succeeded').length;
-  const attempted = items.length;
-  const failed = attempted - succeeded;
-  const stoppedOnError = nextItem(progress) === null && attempted < requested;
-  return { collection, requested, attempted, succeeded, failed, stoppedOnError, items };
 }

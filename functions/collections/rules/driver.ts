@@ -151,37 +151,3 @@ function afterPrefix(prefix: string): string {
   // Skip the surrogates: a well-formed text holds none alone.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
-
-/**
- * The parts of a stored record that a driver reads.
- * @testonly
- */
-export interface IndexedRecord {
-  readonly partitionKey: string;
-  readonly indexes: ProjectedValues;
-}
-
-/**
- * Whether `driver` finds the record: the rule that each provider implements by its own means.
- * @testonly
- */
-export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: QueryDriver): boolean {
-  switch (driver.by) {
-    case 'listing':
-      return true;
-    case 'partitions':
-      return driver.partitionKeys.includes(partitionKey);
-    default:
-      return holdsValue(Object.hasOwn(indexes, driver.index) ? indexes[driver.index] : undefined, driver);
-  }
-}
-
-function holdsValue(
-  value: string | undefined,
-  driver: Exclude<QueryDriver, { readonly by: 'listing' | 'partitions' }>,
-): boolean {
-  if (value === undefined) return false;
-  if (driver.by === 'equal') return value === driver.value;
-  if (driver.by === 'in') return driver.values.includes(value);
-  return compareUtf8(value, driver.from) >= 0 && compareUtf8(value, driver.to) <= 0;
-}

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../kernel/canonical-json.ts';
-import { chooseDriver, isCandidate, type QueryDriver } from './driver.ts';
+import { isCandidate } from './driver.fixture.ts';
+import { chooseDriver, type QueryDriver } from './driver.ts';
 import { filters, matches } from './filter.fixture.ts';
 import { type FilterNode, readFilter } from './filter.ts';
 import { readPartitionKeys } from './judge.ts';

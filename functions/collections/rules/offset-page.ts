@@ -6,13 +6,6 @@ export interface PageRequest {
   readonly limit: number | null;
 }
 
-/** @testonly */
-export interface OffsetPage<Item> {
-  readonly items: readonly Item[];
-  /** `null` where nothing is left. */
-  readonly continuationToken: string | null;
-}
-
 /** Reads `limit` and `continuationToken` of a query. Throws `validation_failed` or `continuation_token_invalid`. */
 export function readPageRequest(
   limit: number | null | undefined,
@@ -41,24 +34,4 @@ function readOffset(token: string | null | undefined): number {
     );
   }
   return offset;
-}
-
-/**
- * How many items must be found to fill the page and to know whether more remain.
- * @testonly
- */
-export function itemsNeeded({ offset, limit }: PageRequest): number {
-  return limit === null ? Number.POSITIVE_INFINITY : offset + limit + 1;
-}
-
-/**
- * The page of `ordered`, which holds the answer from its beginning, with at least `itemsNeeded` items.
- * @testonly
- */
-export function pageOf<Item>(ordered: readonly Item[], { offset, limit }: PageRequest): OffsetPage<Item> {
-  const end = limit === null ? ordered.length : offset + limit;
-  return {
-    items: ordered.slice(offset, end),
-    continuationToken: ordered.length > end ? offsetToken(end) : null,
-  };
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../kernel/errors.ts';
-import { afterItem, type BatchOutcome, batchResult, beginBatch, checkBatch, nextItem } from './batch.ts';
+import { checkBatch } from './batch.ts';
 import { etagOf } from './record-stamp.ts';
 import { checkPrecondition, decideUpsert, type WritePrecondition } from './record-write.ts';
 
@@ -149,60 +149,5 @@ describe('a batch', () => {
         fault('/preconditions', 'validation_failed'),
       );
     }
-  });
-
-  const key = { id: '1', partitionKey: 'p' };
-  const ok: BatchOutcome = { etag: 'rev:1', revision: 1 };
-  const bad: BatchOutcome = { error: 'no' };
-
-  test('whose second item fails keeps the first and stops', () => {
-    const progress = afterItem(afterItem(beginBatch(3, false), key, ok), {}, bad);
-    expect(nextItem(progress)).toBeNull();
-    expect(() => afterItem(progress, key, ok)).toThrow(TypeError);
-    expect(batchResult(progress, 'c')).toEqual({
-      collection: 'c',
-      requested: 3,
-      attempted: 2,
-      succeeded: 1,
-      failed: 1,
-      stoppedOnError: true,
-      items: [
-        { index: 0, ...key, status: 'succeeded', etag: 'rev:1', revision: 1, error: null },
-        { index: 1, id: null, partitionKey: null, status: 'failed', etag: null, revision: null, error: 'no' },
-      ],
-    });
-  });
-
-  test('whose last item fails did not stop', () => {
-    const progress = afterItem(afterItem(beginBatch(2, false), key, ok), key, bad);
-    expect(batchResult(progress, 'c')).toMatchObject({ attempted: 2, failed: 1, stoppedOnError: false });
-  });
-
-  test('counts what it did, goes on where asked, and continues from its checkpoint', () => {
-    const property = fc.property(
-      fc.array(fc.boolean(), { maxLength: 12 }),
-      fc.boolean(),
-      (outcomes, goOn) => {
-        let progress = beginBatch(outcomes.length, goOn);
-        for (let index = nextItem(progress); index !== null; index = nextItem(progress)) {
-          progress = afterItem(progress, key, outcomes[index] ? ok : bad);
-          progress = JSON.parse(JSON.stringify(progress)) as typeof progress;
-        }
-        const firstFailure = outcomes.indexOf(false);
-        const attempted = goOn || firstFailure < 0 ? outcomes.length : firstFailure + 1;
-        const done = outcomes.slice(0, attempted);
-        const result = batchResult(progress, 'c');
-        expect(result).toMatchObject({
-          requested: outcomes.length,
-          attempted,
-          succeeded: done.filter(Boolean).length,
-          failed: done.filter((each) => !each).length,
-          stoppedOnError: attempted < outcomes.length,
-        });
-        expect(result.items.map(({ index }) => index)).toEqual(done.map((_, index) => index));
-        expect(result.items.map(({ status }) => status === 'succeeded')).toEqual(done);
-      },
-    );
-    fc.assert(property, { numRuns: 1_000 });
   });
 });

@@ -27,8 +27,7 @@ export type CandidateWalk =
   /** All records in the order of the listing: a prefix is too short for the index, or the query has no words. */
   | { readonly source: 'scan' };
 
-/** @testonly */
-export interface WalkedTerm {
+interface WalkedTerm {
   readonly term: string;
   /** How many alternatives have this term or a later one: the most that a record not found by earlier terms can hold. */
   readonly held: number;

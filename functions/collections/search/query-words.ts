@@ -13,11 +13,8 @@ export const stopWords: ReadonlySet<string> = new Set(
   'a an and are as at be by for from in is it of on or that the to with'.split(' '),
 );
 
-/**
- * Adjacent words in one leaf.
- * @testonly
- */
-export interface Phrase {
+/** Adjacent words in one leaf. */
+interface Phrase {
   /** The normal text. */
   readonly text: string;
   readonly words: readonly string[];

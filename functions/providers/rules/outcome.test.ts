@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FailureClass, ProviderFailure } from '../failure.ts';
-import {
-  CANCELLED_OUTCOME,
-  outcomeOfFailure,
-  PROVIDER_GONE,
-  type RunOutcome,
-  succeeded,
-  UNHANDLED,
-} from './outcome.ts';
+import { outcomeOfFailure, PROVIDER_GONE, type RunOutcome, succeeded, UNHANDLED } from './outcome.ts';
 import { rejectionOf } from './rejection.ts';
 import { endOf, jobStatusOf } from './run-result.ts';
 
@@ -90,7 +83,13 @@ describe('the outcome of a call that failed', () => {
       { processOutcome: 'output_truncated', retryRecommendation: 'retry_with_smaller_input' },
     ],
     ['schema', 'http_400', {}, 'Failed', { processOutcome: 'http_failure' }],
-    ['cancelled', 'cancelled', {}, 'Cancelled', { processOutcome: 'cancelled', retryable: false }],
+    [
+      'cancelled',
+      'cancelled',
+      {},
+      'Cancelled',
+      { processOutcome: 'cancelled', retryable: false, retryRecommendation: 'do_not_retry' },
+    ],
     ['unknown', 'http_418', {}, 'Failed', { retryRecommendation: 'do_not_retry' }],
   ])('of the class %s with %s', (failureClass, word, more, status, rejection) => {
     const outcome = outcomeOf(failureClass, word, more);
@@ -109,7 +108,6 @@ describe('the outcome of a call that failed', () => {
   test('of the service itself is marked as such', () => {
     expect(rejectionOf(UNHANDLED)).toMatchObject({ source: 'unknown', retryRecommendation: 'do_not_retry' });
     expect(rejectionOf(PROVIDER_GONE)).toMatchObject({ source: 'configuration' });
-    expect(rejectionOf(CANCELLED_OUTCOME)).toMatchObject({ retryRecommendation: 'do_not_retry' });
   });
 });
 

@@ -84,17 +84,6 @@ function reachedBy({ failureClass, isOfGuard, providerStatus }: ProviderFailure)
   return failureClass === 'schema' && !providerStatus.startsWith('http_') ? 'answer' : 'provider';
 }
 
-/** @testonly */
-export const CANCELLED_OUTCOME: RunOutcome = {
-  status: 'Cancelled',
-  failureClass: 'cancelled',
-  providerStatus: 'cancelled',
-  message: 'The run was cancelled.',
-  output: null,
-  isRetryable: false,
-  reached: 'provider',
-};
-
 /** Omits the text of the error, which may repeat a secret. */
 export const UNHANDLED: RunOutcome = {
   status: 'Failed',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ProviderFailure } from '../failure.ts';
-import { CANCELLED_OUTCOME, outcomeOfFailure, succeeded } from './outcome.ts';
+import { outcomeOfFailure, succeeded } from './outcome.ts';
 import { failureWaitedFor, nextTry } from './patience.ts';
 
 const asked = { now: 1_000_000, patienceMs: 900_000, chance: 1, retryAfterMs: null };
@@ -65,7 +65,7 @@ describe('the outcome of a run', () => {
   });
 
   test('that is a success or a cancellation is not', () => {
-    for (const outcome of [succeeded({}), CANCELLED_OUTCOME])
-      expect(failureWaitedFor(outcome, true)).toBeNull();
+    const cancelled = outcomeOfFailure(new ProviderFailure('cancelled', 'cancelled', 'stopped'));
+    for (const outcome of [succeeded({}), cancelled]) expect(failureWaitedFor(outcome, true)).toBeNull();
   });
 });

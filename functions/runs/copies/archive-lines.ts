@@ -29,9 +29,6 @@ export interface RunsOf {
   readonly productId: string | null;
 }
 
-/** @testonly */
-export const ALL_RUNS: RunsOf = { tenantId: null, productId: null };
-
 export function isAll({ tenantId, productId }: RunsOf): boolean {
   return tenantId === null && productId === null;
 }

@@ -1,12 +1,9 @@
 import { storableText } from '../../collections/search/words.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
-/**
- * The dimensions by which traces are counted.
- * @testonly
- */
+/** The dimensions by which traces are counted. */
 const dimensions = ['status', 'failureClass', 'providerStatus', 'provider', 'capability', 'adapter'] as const;
-export type Dimension = (typeof dimensions)[number];
+type Dimension = (typeof dimensions)[number];
 
 /**
  * Different values of a dimension that are counted apart.

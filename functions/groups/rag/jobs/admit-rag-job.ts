@@ -18,11 +18,8 @@ type Family = JobFamily<RagLayers>;
 type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
 type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
 
-/**
- * A request that passed its schema.
- * @testonly
- */
-export type RagJobBody =
+/** A request that passed its schema. */
+type RagJobBody =
   | { readonly kind: 'text'; readonly document: IngestRequest }
   | { readonly kind: 'batch'; readonly items: readonly IngestRequest[] };
 

@@ -1,11 +1,8 @@
 import type { CaseResult } from './case-result.ts';
 import type { Comparison, Evaluation, VariantRequest } from './request.ts';
 
-/**
- * Means over the successful cases, 0 without any; the metrics of hard negatives are means over the cases that have some.
- * @testonly
- */
-export interface EvaluationMetrics {
+/** Means over the successful cases, 0 without any; the metrics of hard negatives are means over the cases that have some. */
+interface EvaluationMetrics {
   readonly requested: number;
   readonly attempted: number;
   readonly succeeded: number;

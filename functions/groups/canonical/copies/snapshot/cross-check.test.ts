@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { compareKeys } from '../../../../archives/line-reader.ts';
 import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type JsonObject } from '../../../../kernel/canonical-json.ts';
+import { finished } from '../../../../kernel/turns.ts';
 import { openArchive } from './archive.ts';
 import { archived } from './archive-objects.fixture.ts';
-import { recordLine, type SnapshotLine, snapshotHeadLine } from './lines.ts';
+import { recordLineInSteps, type SnapshotLine, snapshotHeadLine } from './lines.ts';
 import { keyOf, type SnapshotValue } from './record-values.ts';
 import {
   collected,
@@ -26,6 +27,8 @@ async function entriesIn(made: Made): Promise<SnapshotValue[]> {
   const entries = (await linesIn(made)).flatMap(({ entry }) => entry ?? []);
   return structuredClone(entries);
 }
+
+const recordLine = (entry: SnapshotValue) => finished(recordLineInSteps(entry));
 
 /** Lines as an export would write them: in order, and each right by itself. */
 function linesOf(tenantId: string, entries: readonly SnapshotValue[]): SnapshotLine[] {

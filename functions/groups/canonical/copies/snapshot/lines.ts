@@ -15,7 +15,7 @@ import { CanonicalText, canonicalJson, type Json } from '../../../../kernel/cano
 import { parseJson } from '../../../../kernel/json-text.ts';
 import { parseStrictJsonText } from '../../../../kernel/strict-json.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
-import { finished, inTurns, type Turns, UNDISTURBED } from '../../../../kernel/turns.ts';
+import { inTurns, type Turns, UNDISTURBED } from '../../../../kernel/turns.ts';
 import { type RecordData, type RecordKey, StoreError } from '../../../../store/port.ts';
 import { type EventState, readEvent } from '../../outbox/outbox-event.ts';
 import { EVENTS } from '../../records.ts';
@@ -61,11 +61,6 @@ export type SnapshotLine = ArchiveLine<SnapshotValue>;
 
 export function snapshotHeadLine(tenantId: string): string {
   return headLine(snapshotHead, { tenantId });
-}
-
-/** @testonly */
-export function recordLine(entry: SnapshotValue): string {
-  return finished(recordLineInSteps(entry));
 }
 
 export function* recordLineInSteps(entry: SnapshotValue): Generator<void, string> {
