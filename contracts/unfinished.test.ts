@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unfinishedStubs } from '../scripts/new-operation/unfinished.ts';
+import { unfinishedStubs } from '../scripts/new-operation/unfinished.fixture.ts';
 
 test('every stub of npm run new-operation is written', () => {
   expect(unfinishedStubs('.')).toEqual([]);

@@ -2,11 +2,20 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../contracts/generated/operations.ts';
-import { ceilingFaults, handlerFiles, loweredCeilings, reachedFrom } from './reached-files/count.ts';
+import { type Ceilings, handlerFiles, loweredCeilings, reachedFrom } from './reached-files/count.ts';
 import { countsOf, reachedFiles, readCeilings } from './reached-files/project.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const reached = reachedFiles(root);
+
+function ceilingFaults(counts: ReadonlyMap<string, number>, ceilings: Ceilings): string[] {
+  const unknown = Object.keys(ceilings.operations).filter((operation) => !counts.has(operation));
+  const exceeded = [...counts].flatMap(([operation, count]) => {
+    const most = ceilings.operations[operation] ?? ceilings.otherwise;
+    return count > most ? [`${operation} reaches ${count} files, ${most} are allowed`] : [];
+  });
+  return [...unknown.map((operation) => `${operation} is no operation`), ...exceeded];
+}
 
 describe('the files that an operation reaches', () => {
   test('are counted for each operation of the catalogue', () => {

@@ -17,7 +17,7 @@ import {
 import { inChangelog, planOperation } from '../scripts/new-operation/plan.ts';
 import { AnswerFault, completed, type Given, type NewOperation } from '../scripts/new-operation/request.ts';
 import { nextSteps } from '../scripts/new-operation/steps.ts';
-import { unfinishedStubs } from '../scripts/new-operation/unfinished.ts';
+import { unfinishedStubs } from '../scripts/new-operation/unfinished.fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-new-operation-'));
 const surroundings = readSurroundings('.');

@@ -10,7 +10,7 @@ import { openSqliteStore } from '../store/sqlite/store.ts';
 import { ReadBudget } from './read-budget.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import { readPolicy } from './rules/policy.ts';
-import { readRecord } from './rules/record-text.ts';
+import { readRecord } from './rules/record-text.fixture.ts';
 import { entryFormats, newestFormat } from './search/formats.ts';
 import { rankByWords } from './search-lexical.ts';
 import { KeptTexts } from './search-reader.ts';

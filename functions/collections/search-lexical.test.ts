@@ -4,7 +4,7 @@ import type { Find, Moment } from '../store/port.ts';
 import { ReadBudget } from './read-budget.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import { readPolicy } from './rules/policy.ts';
-import { readRecord } from './rules/record-text.ts';
+import { readRecord } from './rules/record-text.fixture.ts';
 import { entryFormats, newestFormat } from './search/formats.ts';
 import { lexiconMark } from './search/lexicon.ts';
 import { rankByWords } from './search-lexical.ts';

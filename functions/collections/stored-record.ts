@@ -30,7 +30,7 @@ export interface FindableRecord extends RecordInput {
 
 /**
  * Reads the JSON text of a record and makes its search entry, in steps, because a record may be long. Call it once for a record,
- * before the transaction that writes it: a transaction may run its decision again. Throws as `readRecord` does.
+ * before the transaction that writes it: a transaction may run its decision again. Throws as `readRecordInSteps` does.
  */
 export function* findableText(
   place: RecordPlace,

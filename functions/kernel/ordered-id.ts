@@ -98,22 +98,9 @@ export class OrderedIds {
 
 /** A lower bound of the ids made at or after this moment, in milliseconds since 1970. */
 export function orderedIdBefore(ms: number): string {
-  return reference(ms, 0);
-}
-
-/**
- * An upper bound of the ids made in the first microsecond of this millisecond. Ids made later in the millisecond are greater; all
- * ids of the millisecond are smaller than `orderedIdBefore(ms + 1)`.
- * @testonly
- */
-export function orderedIdAfter(ms: number): string {
-  return reference(ms, LOW_BITS - 1);
-}
-
-function reference(ms: number, low: number): string {
   const micros = Math.floor(ms - EPOCH_MS) * 1000;
   if (micros <= 0) return ZERO;
-  return micros > MICROS_MAX ? LARGEST : textOf(micros, low);
+  return micros > MICROS_MAX ? LARGEST : textOf(micros, 0);
 }
 
 /**

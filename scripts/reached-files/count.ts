@@ -64,16 +64,6 @@ export interface Ceilings {
   readonly operations: Readonly<Record<string, number>>;
 }
 
-/** @testonly */
-export function ceilingFaults(counts: ReadonlyMap<string, number>, ceilings: Ceilings): string[] {
-  const unknown = Object.keys(ceilings.operations).filter((operation) => !counts.has(operation));
-  const exceeded = [...counts].flatMap(([operation, count]) => {
-    const most = ceilings.operations[operation] ?? ceilings.otherwise;
-    return count > most ? [`${operation} reaches ${count} files, ${most} are allowed`] : [];
-  });
-  return [...unknown.map((operation) => `${operation} is no operation`), ...exceeded];
-}
-
 /** The ceilings lowered to what is reached now. None rises, and an operation that is gone loses its entry. */
 export function loweredCeilings(counts: ReadonlyMap<string, number>, ceilings: Ceilings): Ceilings {
   const lowered = [...counts].map(([operation, count]): [string, number] => [

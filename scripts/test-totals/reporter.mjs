@@ -1,10 +1,10 @@
 // A reporter of vitest. Writes where the time of each file went to `<report>-times.json`, beside the JSON report, and prints
 // which folders are above their budget. Only in the nightly lane such a folder fails the run.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { shortestCpuMs } from '../../test/support/cpu-time.ts';
 import { aboveBudget, readBudgets, warnings } from './budgets.mjs';
-import { laneOf, timesPath } from './times.mjs';
+import { timesPath } from './times.mjs';
 
 const ROUNDS = 5;
 
@@ -70,7 +70,7 @@ export default class TimesReporter {
     if (this.report === undefined) return;
     const wallMs = performance.now() - this.startMs;
     const times = {
-      lane: laneOf(this.report),
+      lane: basename(this.report, '.json'),
       seed: process.env['TEST_SEED'] ?? '0',
       wallMs,
       calibrationMs: (this.calibrationMs + shortestCpuMs(ROUNDS, calibrationLoop)) / 2,

@@ -1,6 +1,5 @@
 // Where the time of a lane went, by file and by folder: what the reporter wrote, as tables.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 
 /**
  * In milliseconds. `cpu` is the processor time of the file's worker and of the processes that it started.
@@ -10,14 +9,6 @@ import { basename } from 'node:path';
  */
 
 const SLOWEST = 20;
-
-/**
- * `plain` for `dist/test-reports/plain.json`.
- * @testonly
- */
-export function laneOf(/** @type {string} */ report) {
-  return basename(report, '.json');
-}
 
 /** @testonly */
 export function timesPath(/** @type {string} */ report) {

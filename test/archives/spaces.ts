@@ -2,7 +2,7 @@ import { exportSpace } from '../../functions/collections/copies/export-space.ts'
 import { onlyVersion } from '../../functions/collections/entry-range.ts';
 import { type Incarnation, incarnationOf } from '../../functions/collections/rules/incarnation.ts';
 import { type CollectionPolicy, readPolicy } from '../../functions/collections/rules/policy.ts';
-import { readRecord } from '../../functions/collections/rules/record-text.ts';
+import { readRecord } from '../../functions/collections/rules/record-text.fixture.ts';
 import { newestFormat } from '../../functions/collections/search/formats.ts';
 import { POLICIES, RECORDS, spaceScope } from '../../functions/collections/store-collections.ts';
 import { policyRecord } from '../../functions/collections/stored-collection.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../contracts/generate/schema.ts';
 import { readPolicy } from '../../functions/collections/rules/policy.ts';
-import { readRecord } from '../../functions/collections/rules/record-text.ts';
+import { readRecord } from '../../functions/collections/rules/record-text.fixture.ts';
 import { recordJson } from '../../functions/collections/rules/stored-text.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { parseJson } from '../../functions/kernel/json-text.ts';

@@ -38,15 +38,9 @@ export interface RecordInput {
 }
 
 /**
- * Reads the JSON text of a record whose members have the types that its schema names. Throws `validation_failed` or
- * `limit_exceeded` naming the member below `pointer`.
- * @testonly
+ * Reads the JSON text of a record whose members have the types that its schema names, in steps: a record may have a hundred thousand
+ * members. Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`.
  */
-export function readRecord(given: string, policy: CollectionPolicy, pointer = ''): RecordInput {
-  return finished(readRecordInSteps(given, policy, pointer));
-}
-
-/** As `readRecord`, in steps: a record may have a hundred thousand members. */
 export function* readRecordInSteps(
   given: string,
   policy: CollectionPolicy,
@@ -60,7 +54,7 @@ export function* readRecordInSteps(
 
 /**
  * Reads a stored text from a copy, together with its value, like a request with this record. For a text that the service wrote, the
- * result has the same text. Throws as `readRecord` does.
+ * result has the same text. Throws as `readRecordInSteps` does.
  */
 export function readStored(text: string, value: JsonObject, policy: CollectionPolicy): RecordInput {
   if (compactJson(text) !== text) throw invalidMember('', 'must have no white space around its members');

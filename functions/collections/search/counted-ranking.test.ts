@@ -6,7 +6,7 @@ import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import { USUAL_WORD_CODE, type WordCounts } from '../../store/search.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
-import { readRecord } from '../rules/record-text.ts';
+import { readRecord } from '../rules/record-text.fixture.ts';
 import { CountedRanking, chosenOf, endOfText, isCountable } from './counted-ranking.ts';
 import { newestFormat } from './formats.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { finished } from '../../kernel/turns.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { type CollectionPolicy, readPolicy } from '../rules/policy.ts';
-import { readRecord } from '../rules/record-text.ts';
+import { readRecord } from '../rules/record-text.fixture.ts';
 import { searchEntryOf } from './entry.ts';
 import { leavesOf } from './leaves.ts';
 import { LEXICON_BYTES_MAX, lexiconMark, lexiconOf, orderKeyIn } from './lexicon.ts';

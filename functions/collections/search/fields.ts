@@ -2,11 +2,8 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 import { storableText } from './words.ts';
 
-/**
- * The most pointers in each list of a request.
- * @testonly
- */
-export const FIELDS_MAX = limits.searchFieldsMax;
+/** The most pointers in each list of a request. */
+const FIELDS_MAX = limits.searchFieldsMax;
 /** The fields of a search that names none. */
 export const DEFAULT_FIELDS: readonly string[] = ['/content', '/metadata', '/id', '/type', '/sources'];
 /** A match in one of these fields gets the metadata boost. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { finished } from '../../kernel/turns.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
-import { readRecord } from '../rules/record-text.ts';
+import { readRecord } from '../rules/record-text.fixture.ts';
 import { findableRecord, recordData, storedSearch } from '../stored-record.ts';
 import { newestFormat } from './formats.ts';
 

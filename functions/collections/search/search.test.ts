@@ -7,7 +7,7 @@ import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { orderKey } from '../rules/record-key.ts';
-import { readRecord } from '../rules/record-text.ts';
+import { readRecord } from '../rules/record-text.fixture.ts';
 import { CandidateOrder, foundMax } from './candidate-order.ts';
 import { type EntryFormat, entryFormats } from './formats.ts';
 import { leavesOf } from './leaves.ts';

@@ -4,7 +4,7 @@ import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { readPolicy } from '../../collections/rules/policy.ts';
 import type { RecordValue } from '../../collections/rules/record-key.ts';
-import { readRecord } from '../../collections/rules/record-text.ts';
+import { readRecord } from '../../collections/rules/record-text.fixture.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import type { GraphScope } from './elements.ts';
 import { envelopeOf, graphs } from './graph.fixture.ts';

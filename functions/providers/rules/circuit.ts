@@ -19,10 +19,7 @@ export const FAILURES_MAX = 5;
  * @testonly
  */
 export const REST_MS = 30_000;
-/**
- * All calls pause when this many spaces have this many failures each, without an answer to any space.
- * @testonly
- */
+/** All calls pause when this many spaces have this many failures each, without an answer to any space. */
 const FAILING_SPACES = 2;
 /** @testonly */
 export const FAILURES_EACH = 3;

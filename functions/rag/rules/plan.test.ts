@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { type PolicyRequest, readPolicy } from '../../collections/rules/policy.ts';
-import { readRecord } from '../../collections/rules/record-text.ts';
+import { readRecord } from '../../collections/rules/record-text.fixture.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { documentOf, MODEL, POLICY, planOf, storedAfter } from './ingest.fixture.ts';
 import { readDocument } from './ingest-document.ts';

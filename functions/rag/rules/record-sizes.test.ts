@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
-import { RECORD_BYTES_MAX, readRecord } from '../../collections/rules/record-text.ts';
+import { readRecord } from '../../collections/rules/record-text.fixture.ts';
+import { RECORD_BYTES_MAX } from '../../collections/rules/record-text.ts';
 import { cutDocument } from './cut-document.ts';
 import { documentOf, POLICY, planOf, storedAfter } from './ingest.fixture.ts';
 import { chunkRecord, manifestRecord } from './ingest-records.ts';
