@@ -322,7 +322,7 @@ export function namedFaults(path: string, text: string, names: readonly string[]
   return names.filter((name) => words.has(name)).map((name) => `${path} names ${name}`);
 }
 
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
 }
 
