@@ -2,15 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
 import type { Json } from '../contracts/generate/schema.ts';
-import { changedBeyondTexts } from '../contracts/generate/texts.ts';
+import { differenceOf } from '../contracts/generate/texts.ts';
 
-/** The composed catalog, and every other file of the contract that has texts. */
+/**
+ * The composed catalog, and every other file of the contract that has texts. `catalog.schema.json` describes the source of the
+ * contract, and is left out.
+ */
 const FILES = [
   'contracts/public-sdk-surface.json',
-  'contracts/catalog.schema.json',
   'contracts/errors.json',
   'contracts/limits.json',
   'contracts/schemas/*.json',
+  'contracts/generated/mcp/definitions.json',
   'contracts/generated/openapi/svc.json',
   'contracts/generated/schemas/svc-public.schema.json',
 ];
@@ -22,17 +25,29 @@ function contractOf(paths: readonly string[], read: (path: string) => string): M
   return new Map(paths.map((path) => [path, JSON.parse(read(path)) as Json]));
 }
 
+/** Sets the exit code 0 if texts alone differ or nothing does, 1 if more differs, and 2 if nothing was compared. */
 function main([ref = 'main']: readonly string[]): void {
-  const then = git('ls-tree', '-r', '--name-only', ref, 'contracts')
+  const paths = git('ls-tree', '-r', '--name-only', ref, 'contracts')
     .split('\n')
     .filter((path) => FILES.some((pattern) => matchesGlob(path, pattern)));
-  const changed = changedBeyondTexts(
-    contractOf(then, (path) => git('show', `${ref}:${path}`)),
-    contractOf(globSync(FILES), (path) => readFileSync(path, 'utf8')),
-  );
-  for (const path of changed) console.log(`${path} differs from ${ref} in more than texts`);
-  if (changed.length === 0) console.log(`The contract differs from ${ref} in texts alone, or not at all`);
-  process.exitCode = changed.length === 0 ? 0 : 1;
+  const then = contractOf(paths, (path) => git('show', `${ref}:${path}`));
+  const now = contractOf(globSync(FILES), (path) => readFileSync(path, 'utf8'));
+  const difference = differenceOf(then, now);
+  if (difference === 'none' && isHead(ref)) {
+    console.error(
+      `Nothing was compared: ${ref} is the current commit, and no file has changed since. Name an earlier one`,
+    );
+    process.exitCode = 2;
+  } else if (difference === 'none') console.log(`The contract is that of ${ref}`);
+  else if (difference === 'texts') console.log(`The contract differs from ${ref} in texts alone`);
+  else {
+    for (const path of difference) console.log(`${path} differs from ${ref} in more than texts`);
+    process.exitCode = 1;
+  }
+}
+
+function isHead(ref: string): boolean {
+  return git('rev-parse', `${ref}^{commit}`) === git('rev-parse', 'HEAD');
 }
 
 main(process.argv.slice(2));

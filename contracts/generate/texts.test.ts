@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Json } from './schema.ts';
-import { changedBeyondTexts, withoutTexts } from './texts.ts';
+import { changedBeyondTexts, differenceOf, withoutTexts } from './texts.ts';
 
 const model = {
   title: 'Models of parcels',
@@ -25,8 +25,16 @@ const problem = {
   description: 'No such parcel.',
   whoActs: 'The caller.',
 };
+const tools = {
+  contentVersion: 'd738134ce87fbf67',
+  definitions: [
+    { name: 'getParcel', title: 'Read a parcel', inputSchema: { properties: { title: { title: 'x' } } } },
+    { uri: 'svc://depots/v1', title: 'List depots', mimeType: 'application/json' },
+  ],
+};
 const before = new Map<string, Json>([
   ['model', model],
+  ['tools', tools],
   ['problem', problem],
 ]);
 
@@ -45,9 +53,13 @@ describe('a contract without its texts', () => {
     ['of a member called properties', 'model', 'Further members.', 'More.'],
     ['the title of a file of models', 'model', 'Models of parcels', 'Parcels'],
     ['the description of a problem', 'problem', 'No such parcel.', 'Absent.'],
+    ['the title of a tool', 'tools', 'Read a parcel', 'Get a parcel'],
+    ['the title of a resource', 'tools', 'List depots', 'Depots'],
+    ['the hash of the texts', 'tools', 'd738134ce87fbf67', '6369e83e3a216d82'],
     ['who acts on a problem', 'problem', 'The caller.', 'The operator.'],
   ])('stays the same after a change of %s', (_, path, part, by) => {
     expect(changedBeyondTexts(before, edited(path, part, by))).toEqual([]);
+    expect(differenceOf(before, edited(path, part, by))).toBe('texts');
   });
 
   it.each([
@@ -56,10 +68,17 @@ describe('a contract without its texts', () => {
     ['the name of a member', 'model', '"description":{', '"label":{'],
     ['a required member', 'model', '["description"]', '[]'],
     ['an example', 'model', 'a box', 'a crate'],
+    ['the name of a tool', 'tools', 'getParcel', 'readParcel'],
+    ['a title in the schema of a tool', 'tools', '"title":"x"', '"title":"y"'],
     ['the title of a problem, which answers hold', 'problem', 'Not found', 'Absent'],
     ['the order of members', 'problem', '"code":"not_found","title":"Not found"', '"title":"","code":""'],
   ])('differs after a change of %s', (_, path, part, by) => {
     expect(changedBeyondTexts(before, edited(path, part, by))).toEqual([path]);
+    expect(differenceOf(before, edited(path, part, by))).toEqual([path]);
+  });
+
+  it('is the same without a change', () => {
+    expect(differenceOf(before, structuredClone(before))).toBe('none');
   });
 
   it('differs if a file is added or removed', () => {

@@ -6,6 +6,9 @@ const TEXTS = new Set(['description', 'summary', 'whoActs']);
 /** Members that hold data in place of schemas: a `description` inside them is no text of the contract. */
 const DATA = new Set(['examples', 'example', 'default', 'const', 'enum']);
 
+/** Members of a hash of the texts, which changes with them. */
+const HASHES = new Set(['contentVersion']);
+
 /**
  * A contract file without its texts. Two files that give the same value differ in texts alone.
  * @testonly
@@ -29,16 +32,38 @@ function stripped(value: Json, namesMembers: boolean): Json {
 }
 
 function isText(name: string, holder: object): boolean {
-  return TEXTS.has(name) || (name === 'title' && '$defs' in holder);
+  if (name === 'title') return '$defs' in holder || isMcpDefinition(holder);
+  return TEXTS.has(name) || HASHES.has(name);
 }
 
-/** The files that differ in more than texts, of two versions of a contract by path. The order of members counts. */
+/** A tool or a resource of MCP: its title is the summary of its operation. */
+function isMcpDefinition(holder: object): boolean {
+  return 'inputSchema' in holder || ('uri' in holder && 'mimeType' in holder);
+}
+
+/**
+ * The files that differ in more than texts, of two versions of a contract by path. The order of members counts.
+ * @testonly
+ */
 export function changedBeyondTexts(
   before: ReadonlyMap<string, Json>,
   after: ReadonlyMap<string, Json>,
 ): readonly string[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].filter((path) => bare(before.get(path)) !== bare(after.get(path))).sort();
+}
+
+/** How two versions of a contract differ: not at all, in texts alone, or in more, with the files that differ in more. */
+export function differenceOf(
+  before: ReadonlyMap<string, Json>,
+  after: ReadonlyMap<string, Json>,
+): 'none' | 'texts' | readonly string[] {
+  const changed = changedBeyondTexts(before, after);
+  if (changed.length > 0) return changed;
+  const isSame = [...before].every(
+    ([path, file]) => JSON.stringify(file) === JSON.stringify(after.get(path)),
+  );
+  return isSame ? 'none' : 'texts';
 }
 
 function bare(file: Json | undefined): string | undefined {
