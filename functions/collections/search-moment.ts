@@ -15,6 +15,9 @@ import { collectionOf, type StoredCollection } from './stored-collection.ts';
 
 const CANDIDATES_DEFAULT = 5_000;
 
+/** Loaded by the first search: a server that only lists records never loads it. */
+let rankLoaded: typeof rankRecords | undefined;
+
 /** A collection as of one moment, in which several searches see the same records. */
 export interface SearchMoment {
   readonly collection: StoredCollection;
@@ -33,8 +36,9 @@ export async function inSearchMoment<Answer>(
   answer: (at: SearchMoment) => Promise<Answer>,
   call: ReadCall = {},
 ): Promise<Answer> {
-  // Before the moment begins, which holds a connection. A server that only lists records never loads it.
-  const { rankRecords: rank } = await import('./rank-records.ts');
+  // Before the moment begins, which holds a connection. Only the first search waits for it.
+  rankLoaded ??= (await import('./rank-records.ts')).rankRecords;
+  const rank = rankLoaded;
   const store = await parts.store();
   const attempt = attemptsOf(call);
   const answerIn = (lane: ReadLane) =>
