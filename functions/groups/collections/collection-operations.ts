@@ -37,7 +37,7 @@ function nameIn(token: string | undefined): string | null {
   if (tokenOf(name) === token && /^[\w.-]+$/.test(name)) return name;
   throw invalidMember(
     '/continuationToken',
-    'is not a continuation token of this list',
+    'is not a continuation token of a query',
     'continuation_token_invalid',
   );
 }
