@@ -2,9 +2,10 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { findArtifact } from '../runs/read-artifacts.ts';
 import type { Run } from '../runs/run.ts';
+import { LIST_ANSWER_MAX } from '../store/pages.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
-import { ANSWER_RESULTS_MAX, fittingCount, resultsOf } from './read-jobs.ts';
+import { fittingCount, resultsOf } from './read-jobs.ts';
 
 /** The place of a large result in a deployment without a store for large artifacts. */
 type WithoutPlace =
@@ -78,7 +79,7 @@ export async function keptResults(
       whole.push(inParts === undefined ? result : await inParts(jobs, run, result, hold));
       continue;
     }
-    if (held > ANSWER_RESULTS_MAX) return whole;
+    if (held > LIST_ANSWER_MAX) return whole;
     const artifact = run.artifacts === 0 ? null : await findArtifact(jobs.runtime, run.id, name, hold);
     whole.push(artifact === null ? ((await remade?.(run, grow)) ?? null) : artifact.content);
   }

@@ -6,6 +6,7 @@ import { findRun, findValues, findWhole } from '../runs/read-runs.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../runs/records.ts';
 import { isTerminal, type Run } from '../runs/run.ts';
 import { jobList, PAYLOAD_TAG } from '../runs/run-job.ts';
+import { LIST_ANSWER_MAX } from '../store/pages.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobPlugin } from './job-plugin.ts';
 
@@ -84,9 +85,6 @@ export interface JobPage {
   readonly next: string | null;
 }
 
-/** The most characters or bytes of results in one answer. The first result may exceed it. */
-export const ANSWER_RESULTS_MAX = 8 * 1024 * 1024;
-
 /** Lists jobs, newest first. One index value holds family, space and subject, so jobs of other callers cost this list nothing. */
 export async function listJobs(jobs: Jobs, request: JobListRequest): Promise<JobPage> {
   const page = await jobPage(jobs, request, request.limit);
@@ -117,7 +115,7 @@ export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) 
   let size = 0;
   const end = items.findIndex((item, index) => {
     size += sizeOf(item);
-    return index > 0 && size > ANSWER_RESULTS_MAX;
+    return index > 0 && size > LIST_ANSWER_MAX;
   });
   return end === -1 ? items.length : end;
 }

@@ -1,7 +1,7 @@
 import type { ReadCall } from '../collections/read-call.ts';
 import type { ReadLane } from '../collections/read-lanes.ts';
 import { OBJECTS, spaceScope } from '../collections/store-collections.ts';
-import { listPages, recordsOf } from '../store/pages.ts';
+import { LIST_ANSWER_MAX, listPages, recordsOf } from '../store/pages.ts';
 import type { RecordData } from '../store/port.ts';
 import type { ObjectParts } from './parts.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
@@ -9,8 +9,6 @@ import type { ObjectListQuery } from './rules/object-list.ts';
 import { infoIn, objectKey } from './stored-object.ts';
 
 const PAGE = 500;
-/** The most characters of an answer: names and metadata of an object take at most about 10 KiB. */
-const CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface ObjectPage {
   readonly items: readonly ObjectInfo[];
@@ -40,7 +38,7 @@ async function pageOf(
     const info = infoIn(record.head);
     if (!info.key.startsWith(query.prefix)) break;
     const size = JSON.stringify(info).length;
-    const isFull = items.length === query.limit || (items.length > 0 && characters + size > CHARACTERS_MAX);
+    const isFull = items.length === query.limit || (items.length > 0 && characters + size > LIST_ANSWER_MAX);
     if (isFull) return { items, next: items.at(-1)?.key ?? null };
     lane.passed(1, size);
     characters += size;

@@ -2,7 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { listPages, recordsOf } from '../store/pages.ts';
+import { LIST_ANSWER_MAX, listPages, recordsOf } from '../store/pages.ts';
 import type { RecordData } from '../store/port.ts';
 import { artifactBlobKey, asStoreError, readArtifact, type StoredArtifact } from './artifact.ts';
 import { ARTIFACTS, artifactKey } from './records.ts';
@@ -12,10 +12,11 @@ import type { Runtime } from './runtime.ts';
 const LISTED_MAX = 1_000;
 /** Artifacts of one page: each may have the full inline size. */
 const LISTED_PAGE = 100;
-/** JSON text that a list contains. Further artifacts are listed without their text and content. */
-const LISTED_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** Lists artifacts, oldest first. A read of one artifact by its id also returns its bytes, which a list omits. */
+/**
+ * Lists artifacts, oldest first. Those that no longer fit into one answer are listed without their text and content. A read of one
+ * artifact by its id also returns its bytes, which a list omits.
+ */
 export async function listArtifacts(
   runtime: Runtime,
   runId: string,
@@ -26,7 +27,7 @@ export async function listArtifacts(
   let characters = 0;
   const listed = (record: RecordData): StoredArtifact => {
     const size = (record.body ?? '').length;
-    const fits = characters + size <= LISTED_CHARACTERS_MAX;
+    const fits = characters + size <= LIST_ANSWER_MAX;
     const artifact = readArtifact(record);
     if (fits) characters += size;
     return fits ? artifact : { ...artifact, text: null, content: null };

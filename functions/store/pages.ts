@@ -12,6 +12,12 @@ import {
 /** A list with more pages than this is broken: its `next` never ends. */
 const PAGES_MAX = 100_000;
 
+/**
+ * The most bytes of items in one answer of a list that is made from such pages; texts count by their characters. One item may exceed
+ * it where a cut answer has at least one.
+ */
+export const LIST_ANSWER_MAX = 8 * 1024 * 1024;
+
 export interface PageWalk {
   /** The `next` of the page before the first one of the walk; `null`, the default, starts at the first page. */
   readonly from?: string | null;

@@ -1,14 +1,13 @@
 import { checkGeneration, type PagePosition } from '../../kernel/page-token.ts';
-import { walkPages } from '../../store/pages.ts';
+import { LIST_ANSWER_MAX, walkPages } from '../../store/pages.ts';
 import type { ListSelection, Moment, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
 
 /**
- * Limits of the reads for one page: rounds, records of a round, and characters of content. At a limit the page is short, and still
- * has a continuation.
+ * Limits of the reads for one page: rounds, and records of a round. At a limit, also that of an answer, the page is short, and
+ * still has a continuation.
  */
 const ROUNDS_MAX = 50;
 const ROUND_RECORDS_MAX = 100;
-const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface Gathered<T> {
   readonly items: readonly T[];
@@ -50,7 +49,7 @@ async function gatherAt<T>(
   const pages = walkPages(
     (from) => {
       const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
-      return readWithin(moment, { ...selection, limit, ...from }, PAGE_CHARACTERS_MAX - characters);
+      return readWithin(moment, { ...selection, limit, ...from }, LIST_ANSWER_MAX - characters);
     },
     { from: after },
   );
@@ -63,7 +62,7 @@ async function gatherAt<T>(
     }
     next = page.next;
     rounds += 1;
-    const full = items.length === selection.limit || characters >= PAGE_CHARACTERS_MAX;
+    const full = items.length === selection.limit || characters >= LIST_ANSWER_MAX;
     if (full || rounds === ROUNDS_MAX) break;
   }
   return { items, next };

@@ -11,14 +11,15 @@ import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
 import type { Run, TraceEntry } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
-import { ANSWER_CHARACTERS_MAX, wireRun } from './library/wire-run.ts';
+import { LIST_ANSWER_MAX } from '../../store/pages.ts';
+import { wireRun } from './library/wire-run.ts';
 
 /** The first trace entries that fit one answer, and at least one. */
 export function traceWithinAnswer(entries: readonly TraceEntry[]): readonly TraceEntry[] {
   let characters = 0;
   const end = entries.findIndex((entry, index) => {
     characters += JSON.stringify(entry).length;
-    return index > 0 && characters > ANSWER_CHARACTERS_MAX;
+    return index > 0 && characters > LIST_ANSWER_MAX;
   });
   return end === -1 ? entries : entries.slice(0, end);
 }
