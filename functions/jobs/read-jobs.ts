@@ -1,6 +1,7 @@
 import type { StagedPayloads } from '../collections/staged-payloads.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { afterWrite } from '../runs/announcements.ts';
 import { cancel } from '../runs/control.ts';
 import { findRun, findValues, findWhole } from '../runs/read-runs.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../runs/records.ts';
@@ -56,7 +57,12 @@ export async function cancelStagedJob(
   const staged = run.tags[PAYLOAD_TAG];
   // A job that succeeded has discarded its staged request.
   const isOver = isTerminal(run.status) && run.status !== 'succeeded';
-  if (staged !== undefined && isOver) await payloads?.discard(place.space, staged);
+  if (staged !== undefined && isOver && payloads !== undefined) {
+    // The job is over. Upkeep removes the request later.
+    await afterWrite(jobs.runtime, 'The payload of a cancelled job could not be removed', () =>
+      payloads.discard(place.space, staged),
+    );
+  }
   return run;
 }
 

@@ -4,7 +4,7 @@ import { DEFAULT_SPACE } from '../../functions/identity/record-access.ts';
 import type { JobContext, JobPlugin } from '../../functions/jobs/job-plugin.ts';
 import { RunFailure } from '../../functions/runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../../functions/runs/records.ts';
-import type { RecordStore } from '../../functions/store/port.ts';
+import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { type ExecutionInstance, executionInstance } from '../support/execution.ts';
 import { builtInJobs, type RunningService, startService } from '../support/service.ts';
 
@@ -13,12 +13,18 @@ import { builtInJobs, type RunningService, startService } from '../support/servi
 /** Admits and cancels jobs, and executes none. */
 let service: RunningService;
 let store: RecordStore;
+/** Whether the store refuses the service to change what is staged. */
+let refusesUpkeep = false;
 let plugins: readonly JobPlugin[];
 /** Executes the jobs by `work` instead of their own code, which would read the request and discard it. */
 let worker: ExecutionInstance;
 let work: (context: JobContext) => Promise<undefined>;
 beforeAll(async () => {
-  service = await startService({ role: 'maintenance', watchStore: (opened) => (store = opened) });
+  service = await startService({
+    role: 'maintenance',
+    settings: { 'Server:LogLevel': 'warning' },
+    watchStore: refusing,
+  });
   const vectorPolicies = [
     { name: 'contentEmbedding', path: '/vectors/contentEmbedding/values', dimensions: 384 },
   ];
@@ -42,6 +48,22 @@ afterAll(async () => {
   await worker.stop();
   await service.close();
 });
+
+/** The store, whose staged payloads the service cannot change while `refusesUpkeep`. */
+function refusing(opened: RecordStore): RecordStore {
+  store = opened;
+  return new Proxy(opened, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]): unknown => {
+        if (refusesUpkeep && name === 'transact' && given[0] === UPKEEP_SCOPE)
+          return Promise.reject(new StoreError('unavailable', 'the store is away'));
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });
+}
 
 const LONG = 'A river in spring. '.repeat(5_000);
 const records = [{ id: 'a', partitionKey: 'p', content: { text: LONG } }];
@@ -144,6 +166,18 @@ describe.each(Object.entries(requests))('a job of the family %s', (family, reque
     await attempt;
     expect(await staged()).toBeGreaterThan(0);
     expect(['cancelled', 'failed']).toContain(await cancelled(id));
+    expect(await staged()).toBe(0);
+  });
+
+  test('is cancelled also when its staged request cannot be removed', async () => {
+    const id = await admitted();
+    service.lines.length = 0;
+    refusesUpkeep = true;
+    const status = await cancelled(id).finally(() => (refusesUpkeep = false));
+    expect(status).toBe('cancelled');
+    expect(await staged()).toBeGreaterThan(0);
+    expect(service.lines.join('\n')).toContain('The payload of a cancelled job could not be removed');
+    expect(await cancelled(id)).toBe('cancelled');
     expect(await staged()).toBe(0);
   });
 
