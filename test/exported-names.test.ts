@@ -17,7 +17,7 @@ const allowed: Readonly<Record<string, string>> = {
 };
 
 /** Names of functions that several files declare. The number only shrinks. */
-const SHARED_FUNCTIONS_MAX = 85;
+const SHARED_FUNCTIONS_MAX = 77;
 
 describe('an exported name', () => {
   test('has one declaration', () => {
