@@ -81,10 +81,7 @@ describe('an identifier', () => {
   });
 
   test('that is vague is found, and a text is not one', () => {
-    const text = [
-      `const ${'tol'}d = 1; tell${'Nobody'}('say'); // said`,
-      'readonly SaidAs: string; saying; stellar;',
-    ];
+    const text = ['told', "tellNobody('say'); // said", 'readonly SaidAs: string; saying; stellar;'];
     expect(vagueIdentifiers(text.join('\n'))).toEqual(['told', 'tellNobody', 'SaidAs']);
   });
 });
