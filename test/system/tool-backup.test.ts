@@ -60,11 +60,15 @@ test('holds each body unchanged, and reports that', () =>
 
 test('of a damaged body is made, names it, removes no older backup and exits with 1', () =>
   inFolder(async (folder) => {
+    // A folder is named by the second, and a fast machine makes two backups in one.
+    const age = (old: string): void => {
+      const made = readdirSync(folder).find((name) => !name.startsWith('2020')) ?? '';
+      renameSync(join(folder, made), join(folder, old));
+    };
     for (const old of ['20200101T000000Z', '20200102T000000Z']) {
       const { result } = await backup(folder);
       expect(result).toMatchObject({ bodies: 'sound' });
-      const made = readdirSync(folder).find((name) => !name.startsWith('2020')) ?? '';
-      renameSync(join(folder, made), join(folder, old));
+      age(old);
     }
     flipArtifact();
     try {
@@ -78,6 +82,7 @@ test('of a damaged body is made, names it, removes no older backup and exits wit
       const verified = await runTool(['backup-verify', '--directory', String(result?.['directory'])]);
       expect(verified.code, verified.stderr).toBe(0);
       expect(readdirSync(folder)).toHaveLength(3);
+      age('20200103T000000Z');
     } finally {
       flipArtifact();
     }

@@ -108,9 +108,7 @@ class Worker:
                 raise SvcError("A worker starts once: create another one.")
             self._started = self._places.take(self._settings.concurrency)
             if not self._started:
-                raise WorkerBusyError(
-                    "The worker executes deliveries: create another one that asks for runs."
-                )
+                raise WorkerBusyError("The worker executes deliveries: create one that asks for runs.")
 
     def _poll(self) -> None:
         name = f"svc-worker-{self._settings.worker_id}-"
