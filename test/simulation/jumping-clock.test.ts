@@ -122,11 +122,14 @@ async function taken(service: RunningService, step: ScenarioStep, answers: Map<s
 /** A worker whose leases may end at any moment: what it is answered, and what the runs say afterwards. */
 async function attempts(service: RunningService) {
   let leases = 0;
+  // A jump of an hour makes a request that waits for its turn look old: it is refused, and its client asks again.
+  const call = async (request: Parameters<RunningService['call']>[0]) => {
+    let answer = await service.call(request);
+    for (let tries = 0; answer.status === 503 && tries < 20; tries += 1) answer = await service.call(request);
+    return answer;
+  };
   const post = async (what: string, body: object) => {
-    const ask = () => service.call({ method: 'POST', path: `/execution/${what}`, body });
-    let answer = await ask();
-    // A jump of an hour makes a request that waits for its turn look old: it is refused, and its client asks again.
-    for (let tries = 0; answer.status === 503 && tries < 20; tries += 1) answer = await ask();
+    const answer = await call({ method: 'POST', path: `/execution/${what}`, body });
     expect([200, 202, 204, 409], `${what}: ${answer.body}`).toContain(answer.status);
     return answer;
   };
@@ -144,7 +147,7 @@ async function attempts(service: RunningService) {
       await post('workers/leases/complete', { ...proof, result: { status: 'succeeded' } });
     }
     for (const path of [`/execution/runs/${id}`, `/execution/runs/${id}/history`]) {
-      const { status, body } = await service.call({ method: 'GET', path });
+      const { status, body } = await call({ method: 'GET', path });
       expect(status, body).toBe(200);
       expect(faultsOf(JSON.parse(body), path, new Map())).toEqual([]);
     }
