@@ -112,9 +112,9 @@ describe('the message of a failed restore', () => {
     ['a disk that is full', new StoreError('full', 'x'), true, /Nothing was replaced\.$/],
   ];
   test.each(outcomes)('%s', (_, error, begun, message) => {
-    const told = restoreFailure(error, begun);
-    expect(told).toBeInstanceOf(ToolError);
-    expect((told as ToolError).message).toMatch(message);
+    const toolError = restoreFailure(error, begun);
+    expect(toolError).toBeInstanceOf(ToolError);
+    expect((toolError as ToolError).message).toMatch(message);
   });
 
   test('an error of another kind is passed on', () => {

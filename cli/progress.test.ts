@@ -13,7 +13,7 @@ function line(options: { isTTY: boolean; verbose?: boolean }) {
   return { clock, written, progress };
 }
 
-const told = (records: number, recordsTotal: number | null = 4_000_000) => ({
+const progressAt = (records: number, recordsTotal: number | null = 4_000_000) => ({
   step: 'restoring' as const,
   records,
   recordsTotal,
@@ -21,12 +21,12 @@ const told = (records: number, recordsTotal: number | null = 4_000_000) => ({
 
 test('on a terminal one line is drawn anew, ten times a second at most, and taken away', () => {
   const { clock, written, progress } = line({ isTTY: true });
-  progress.show(told(1));
-  progress.show(told(2));
+  progress.show(progressAt(1));
+  progress.show(progressAt(2));
   clock.at += 99;
-  progress.show(told(3));
+  progress.show(progressAt(3));
   clock.at += 1_901;
-  progress.show(told(1_000_000));
+  progress.show(progressAt(1_000_000));
   progress.end();
   progress.end();
   expect(written).toEqual([
@@ -40,13 +40,13 @@ test('a new step is drawn at once, with a rate of its own', () => {
   const { clock, written, progress } = line({ isTTY: true });
   progress.show({ step: 'verifying', records: 10, recordsTotal: 10 });
   clock.at += 5_000;
-  progress.show(told(1, null));
+  progress.show(progressAt(1, null));
   expect(written).toEqual(['\r\x1b[Kverifying: 10 of 10 records (100%)', '\r\x1b[Krestoring: 1 records']);
 });
 
 test('elsewhere it is quiet', () => {
   const { written, progress } = line({ isTTY: false });
-  progress.show(told(1));
+  progress.show(progressAt(1));
   progress.end();
   expect(written).toEqual([]);
 });
@@ -57,7 +57,7 @@ test('elsewhere, verbose, a line for each step', () => {
     progress.show({ step: 'verifying', records, recordsTotal: 3 });
     clock.at += 1_000;
   }
-  progress.show(told(1));
+  progress.show(progressAt(1));
   progress.end();
   expect(written).toEqual(['verifying …\n', 'restoring …\n']);
 });

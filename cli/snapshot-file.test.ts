@@ -76,9 +76,9 @@ describe('a file is written', () => {
   test('into no folder that is missing', () =>
     inFolder(async (folder) => {
       const writing = writeWhole(join(folder, 'no', 'a.json'), ['x'], { force: false, random });
-      const told = { message: `${join(folder, 'no')}: there is no such folder`, exitCode: 3 };
-      await expect(writing).rejects.toMatchObject(told);
-      await expect(checkTarget(join(folder, 'no', 'a.json'), true)).rejects.toMatchObject(told);
+      const noFolder = { message: `${join(folder, 'no')}: there is no such folder`, exitCode: 3 };
+      await expect(writing).rejects.toMatchObject(noFolder);
+      await expect(checkTarget(join(folder, 'no', 'a.json'), true)).rejects.toMatchObject(noFolder);
     }));
 
   test.skipIf(process.getuid?.() === 0)(

@@ -195,9 +195,9 @@ describe('options that contradict each other or the settings are refused', () =>
     ],
   ];
   test.each(refusals)('%s', (_, options, world, message) => {
-    const { message: told } = refusal(options, world);
-    expect(told).toMatch(message);
-    expect(told).not.toContain(SECRET);
+    const { message: refusalText } = refusal(options, world);
+    expect(refusalText).toMatch(message);
+    expect(refusalText).not.toContain(SECRET);
   });
 });
 

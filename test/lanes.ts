@@ -70,6 +70,7 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
   return undefined;
 }
 
+const COUNTS_WORK = 'it counts the work of its process, to which the files before it might add';
 const REPLACES_MODULE = 'it replaces a module that other files have loaded';
 /**
  * Plain files that run in their own process, each with the reason. All others share one process, which loads and compiles each
@@ -80,6 +81,9 @@ const ownProcess: Readonly<Record<string, string>> = {
   'test/wire/decided-jobs.test.ts': REPLACES_MODULE,
   'test/wire/long-reads.test.ts': REPLACES_MODULE,
   'test/security/characters-memory.test.ts': REPLACES_MODULE,
+  'test/security/busy-jobs.test.ts': COUNTS_WORK,
+  'test/security/busy-together.test.ts': COUNTS_WORK,
+  'test/security/busy-turns.test.ts': COUNTS_WORK,
   'test/security/stream-readers.test.ts': 'it counts what its process holds',
 };
 

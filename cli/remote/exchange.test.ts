@@ -113,7 +113,7 @@ describe('a request', () => {
 
 describe('a failure of the connection is described in one sentence and ends with exit code 6:', () => {
   const failing = (server: URL, more = {}) => exchange(get, { server, ...options, ...more });
-  const told = (pattern: RegExp, sent: boolean) => ({
+  const expectedFailure = (pattern: RegExp, sent: boolean) => ({
     message: expect.stringMatching(pattern),
     exitCode: exitCodes.unavailable,
     sent,
@@ -122,40 +122,44 @@ describe('a failure of the connection is described in one sentence and ends with
   test('no process listens on the port', async () => {
     const server = await http(() => undefined);
     for (const stop of stops.splice(0)) stop();
-    await expect(failing(server)).rejects.toMatchObject(told(/^http:\/\/127\S+ refuses connections/, false));
+    await expect(failing(server)).rejects.toMatchObject(
+      expectedFailure(/^http:\/\/127\S+ refuses connections/, false),
+    );
   });
 
   test('an unknown host name', async () => {
     const server = new URL('http://nobody.invalid:1');
-    await expect(failing(server)).rejects.toMatchObject(told(/host name/, false));
+    await expect(failing(server)).rejects.toMatchObject(expectedFailure(/host name/, false));
   });
 
   test('silence, after the request went out', async () => {
     const server = await http(() => undefined);
     const failure = failing(server, { silenceMaxMs: 1_000 });
-    await expect(failure).rejects.toMatchObject(told(/sent nothing for longer than --timeout/, true));
+    await expect(failure).rejects.toMatchObject(
+      expectedFailure(/sent nothing for longer than --timeout/, true),
+    );
   });
 
   test('a connection that is cut off before the answer', async () => {
     const server = await tcp((socket) => socket.once('data', () => socket.destroy()));
-    await expect(failing(server)).rejects.toMatchObject(told(/broke the connection off/, true));
+    await expect(failing(server)).rejects.toMatchObject(expectedFailure(/broke the connection off/, true));
   });
 
   test('a connection that is cut off before the request could go', async () => {
     const server = await tcp((socket) => socket.once('data', () => socket.destroy()));
     const secure = new URL(`https://127.0.0.1:${server.port}`);
-    await expect(failing(secure)).rejects.toMatchObject(told(/broke the connection off/, false));
+    await expect(failing(secure)).rejects.toMatchObject(expectedFailure(/broke the connection off/, false));
   });
 
   test('something that speaks no HTTP', async () => {
     const server = await tcp((socket) => socket.once('data', () => socket.end('220 mail ready\r\n')));
-    await expect(failing(server)).rejects.toMatchObject(told(/does not answer in HTTP/, true));
+    await expect(failing(server)).rejects.toMatchObject(expectedFailure(/does not answer in HTTP/, true));
   });
 
   test('something that speaks no TLS', async () => {
     const server = await http((_, outgoing) => outgoing.end());
     const secure = new URL(`https://127.0.0.1:${server.port}`);
-    await expect(failing(secure)).rejects.toMatchObject(told(/does not speak TLS/, false));
+    await expect(failing(secure)).rejects.toMatchObject(expectedFailure(/does not speak TLS/, false));
   });
 });
 

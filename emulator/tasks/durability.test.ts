@@ -101,12 +101,12 @@ describe('after the process was killed', () => {
     const dataDir = await folder();
     const before = await run(dataDir, `--queue=${queue}`);
     await before.client.pauseQueue({ name: queue });
-    const told: string[] = [];
+    const confirmed: string[] = [];
     const creator = async (): Promise<void> => {
       for (;;) {
         const [task] = await before.client.createTask({ parent: queue, task: taskOf(queue, null, url) });
-        told.push(task.name ?? '');
-        if (told.length === 200) await before.kill();
+        confirmed.push(task.name ?? '');
+        if (confirmed.length === 200) await before.kill();
       }
     };
     const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(creator())));
@@ -114,8 +114,8 @@ describe('after the process was killed', () => {
     const after = await run(dataDir);
     const [tasks] = await after.client.listTasks({ parent: queue });
     const names = new Set(tasks.map(({ name }) => name));
-    expect(told.length).toBeGreaterThanOrEqual(200);
-    expect(told.filter((name) => !names.has(name))).toEqual([]);
+    expect(confirmed.length).toBeGreaterThanOrEqual(200);
+    expect(confirmed.filter((name) => !names.has(name))).toEqual([]);
   });
 
   test('a restart sends interrupted attempts again as further attempts, and ended tasks not at all', async () => {

@@ -191,8 +191,8 @@ describe('the functions beside the groups', () => {
       expect((await worker.call(delivery)).status).toBe(204);
     }
     const post = { method: 'POST', path: '/' };
-    const told = await Promise.all([reconcile.call(post), reconcile.call(post)]);
-    for (const answer of told) {
+    const answers = await Promise.all([reconcile.call(post), reconcile.call(post)]);
+    for (const answer of answers) {
       expect(answer.status).toBe(200);
       expect(answer.json()).toMatchObject({
         function: 'reconcile',

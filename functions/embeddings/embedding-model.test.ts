@@ -46,7 +46,7 @@ const texts = ['one', 'two', 'three', 'four', 'five'];
 test.each<[string, readonly (number | null)[], object, readonly (object | number)[]]>([
   ['all', [50, 7, 1], { inputTokens: 58, isReported: true }, [50, 7, 1]],
   ['not all', [50, null, 1], { inputTokens: 56, isReported: false }, [50, 5, 1]],
-])('the usage is the sum of what the answers report: %s', async (_, tokens, usage, told) => {
+])('the usage is the sum of what the answers report: %s', async (_, tokens, usage, expected) => {
   const usages: number[] = [];
   const took = ({ inputTokens }: { readonly inputTokens: number }) => usages.push(inputTokens);
   const answer = await embeddingModel(embedder([], tokens)).embed(
@@ -54,7 +54,7 @@ test.each<[string, readonly (number | null)[], object, readonly (object | number
     { ...ofRun, took },
   );
   expect(answer.usage).toEqual({ outputTokens: 0, ...usage });
-  expect(usages).toEqual(told);
+  expect(usages).toEqual(expected);
 });
 
 test('a run that goes on after a crash pays for no batch that was kept', async () => {

@@ -12,7 +12,7 @@ const listOf = (...hashes: readonly string[]) =>
 /** A file whose text a test changes; a text that is `null` cannot be read. */
 function fileOf(text: string | null) {
   const world = new ManualWorld();
-  const told: string[] = [];
+  const faults: string[] = [];
   const disk = { text };
   const read = vi.fn(async () => {
     if (disk.text === null) throw Object.assign(new Error(`ENOENT: no file, ${a}`), { code: 'ENOENT' });
@@ -22,9 +22,9 @@ function fileOf(text: string | null) {
     read,
     clock: world.clock,
     timers: world.timers,
-    reportFault: (fault) => void told.push(fault),
+    reportFault: (fault) => void faults.push(fault),
   });
-  return { world, told, disk, read, file };
+  return { world, faults, disk, read, file };
 }
 
 describe('a file of API keys that changes', () => {
@@ -96,7 +96,7 @@ describe('a file of API keys that cannot be read or understood', () => {
   ])(
     'one that %s leaves the last good keys for a minute, then none, until it is good again',
     async (_, bad) => {
-      const { world, told, disk, file } = fileOf(listOf(a));
+      const { world, faults, disk, file } = fileOf(listOf(a));
       await file.hashes();
       disk.text = bad;
       world.advance(30_000);
@@ -105,7 +105,7 @@ describe('a file of API keys that cannot be read or understood', () => {
       expect(await file.hashes()).toEqual([a]);
       world.advance(1);
       await expect(file.hashes()).rejects.toThrow(unavailable);
-      expect(told.length).toBeGreaterThan(1);
+      expect(faults.length).toBeGreaterThan(1);
       disk.text = listOf(b);
       world.advance(30_000);
       expect(await file.hashes()).toEqual([b]);
@@ -147,16 +147,16 @@ describe('a file of API keys that cannot be read or understood', () => {
   });
 
   test('without any good reading there are no keys', async () => {
-    const { world, told, disk, file } = fileOf(null);
+    const { world, faults, disk, file } = fileOf(null);
     await expect(file.hashes()).rejects.toThrow(unavailable);
-    expect(told).toEqual(['The file of API keys was not taken: reading it failed with ENOENT.']);
+    expect(faults).toEqual(['The file of API keys was not taken: reading it failed with ENOENT.']);
     disk.text = listOf(a);
     world.advance(30_000);
     expect(await file.hashes()).toEqual([a]);
   });
 
   test('a reading that hangs is abandoned after 5 seconds, and its later result is ignored', async () => {
-    const { world, told, read, file } = fileOf(listOf(a));
+    const { world, faults, read, file } = fileOf(listOf(a));
     await file.hashes();
     const late = Promise.withResolvers<string>();
     read.mockImplementationOnce(() => late.promise);
@@ -165,7 +165,7 @@ describe('a file of API keys that cannot be read or understood', () => {
     await world.timerSet();
     world.advance(5000);
     expect(await answer).toEqual([a]);
-    expect(told).toEqual(['The file of API keys was not taken: reading it took longer than 5000 ms.']);
+    expect(faults).toEqual(['The file of API keys was not taken: reading it took longer than 5000 ms.']);
     late.resolve(listOf(b));
     await late.promise;
     expect(await file.hashes()).toEqual([a]);
@@ -173,12 +173,12 @@ describe('a file of API keys that cannot be read or understood', () => {
 
   test('a failure without a code, and a thrown value that is no Error, are reported without their text', async () => {
     for (const failure of [new Error(a), a, Object.assign(new Error(a), { code: `x ${a}` })]) {
-      const { told, read, file } = fileOf(listOf(a));
+      const { faults, read, file } = fileOf(listOf(a));
       read.mockImplementationOnce(() => {
         throw failure;
       });
       await expect(file.hashes()).rejects.toThrow(unavailable);
-      expect(told).toEqual(['The file of API keys was not taken: reading it failed.']);
+      expect(faults).toEqual(['The file of API keys was not taken: reading it failed.']);
     }
   });
 });
@@ -247,9 +247,9 @@ describe('the text of the file', () => {
   );
 
   test('C01: a key in clear is reported as a fault without the key, and every key is refused', async () => {
-    const { told, file } = fileOf(listOf(clear));
+    const { faults, file } = fileOf(listOf(clear));
     await expect(file.hashes()).rejects.toThrow(unavailable);
-    expect(told).toEqual([
+    expect(faults).toEqual([
       'The file of API keys was not taken: keys[0].hash is not sha256: and 64 lower-case hexadecimal digits.',
     ]);
   });

@@ -27,12 +27,12 @@ def made(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> dict[str
     try:
         result = called(client, each, kept)
     except APIStatusError as error:
-        return told(error)
+        return problem_of(error)
     keep(each, result, kept)
     return {"result": result}
 
 
-def told(error: APIStatusError) -> dict[str, Any]:
+def problem_of(error: APIStatusError) -> dict[str, Any]:
     return {
         "error": {
             "class": type(error).__name__,

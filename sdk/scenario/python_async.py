@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import anyio
-from python import begun, encoded, keep, told
+from python import begun, encoded, keep, problem_of
 
 from svc_client import APIStatusError, AsyncClient, AsyncStreamedResponse
 
@@ -27,7 +27,7 @@ async def made(client: AsyncClient, each: dict[str, Any], kept: dict[str, Any]) 
     try:
         result = await called(client, each, kept)
     except APIStatusError as error:
-        return told(error)
+        return problem_of(error)
     keep(each, result, kept)
     return {"result": result}
 

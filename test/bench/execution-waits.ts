@@ -42,7 +42,7 @@ const handlers: BenchHandlers = [
     handlerId: 'event',
     async run(context) {
       await telling(context.payload as string, context.waitForExternalEvent('go'));
-      return { told: true };
+      return { reported: true };
     },
   },
   {

@@ -114,7 +114,7 @@ async function tryOnce(
   const after = rows();
   await settle(world, answer, headers);
   await count.rested();
-  const told = `${request.path} ${decodeURIComponent(request.path)} ${JSON.stringify(request.body ?? '')}`;
+  const asked = `${request.path} ${decodeURIComponent(request.path)} ${JSON.stringify(request.body ?? '')}`;
   const owned = character.startsWith('neighbour');
   return {
     name: `${route.operationId}${at === 0 ? '' : ` ${at + 1}`}`,
@@ -123,7 +123,7 @@ async function tryOnce(
     status: answer.status,
     answer: answer.body,
     reads,
-    learned: names.filter((name) => !told.includes(name) && textOf(answer).includes(name)),
+    learned: names.filter((name) => !asked.includes(name) && textOf(answer).includes(name)),
     changed: owned ? changedRows(before, after, names) : differentRows(before, after),
   };
 }

@@ -183,8 +183,8 @@ describe('the content of a copy', () => {
     expect(
       canaries.hits([{ name: 'log', content: lines }], ['api-key', 'token', 'lease-token', 'payload']),
     ).toEqual([]);
-    const told = service.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const logged = service.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     for (const operation of ['exportCanonicalTenant', 'restoreCanonicalTenant'])
-      expect(told).toContainEqual(expect.objectContaining({ operation, principal: owner }));
+      expect(logged).toContainEqual(expect.objectContaining({ operation, principal: owner }));
   });
 });

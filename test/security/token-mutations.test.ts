@@ -55,14 +55,14 @@ async function faultOf(read: TokenReader, token: string): Promise<string | undef
   if (principal !== undefined) return 'a good one was refused';
   if (!(error instanceof ServiceError) || error.code !== 'unauthenticated')
     return `it caused ${String(error)}`;
-  const told = `${error.message} ${JSON.stringify(error.extensions)} ${inspect(error.cause)}`;
-  return sharesText(told, token) ? 'the refusal quotes it' : undefined;
+  const refusalText = `${error.message} ${JSON.stringify(error.extensions)} ${inspect(error.cause)}`;
+  return sharesText(refusalText, token) ? 'the refusal quotes it' : undefined;
 }
 
-function sharesText(told: string, token: string): boolean {
-  return Array.from({ length: Math.max(told.length - 7, 0) }, (_, at) => told.slice(at, at + 8)).some(
-    (part) => token.includes(part),
-  );
+function sharesText(refusalText: string, token: string): boolean {
+  return Array.from({ length: Math.max(refusalText.length - 7, 0) }, (_, at) =>
+    refusalText.slice(at, at + 8),
+  ).some((part) => token.includes(part));
 }
 
 const mutationsOfOne = fc.array(mutation, { minLength: 1, maxLength: 3 });

@@ -21,11 +21,11 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
     about: 'a task whose name is used counts as not sent',
     refusesUsedNames: true,
   },
-  'lease-not-told-again': {
+  'lease-not-notified-again': {
     about: 'an instance that finds a renewed lease sends no message for its new end',
     message: (message, isAgain) => (isAgain && message.reason === 'lease_expired' ? null : message),
   },
-  'moment-not-told-again': {
+  'moment-not-notified-again': {
     about: 'an instance that finds a schedule still in the future sends no message for it',
     message: (message, isAgain) => (isAgain && message.reason === 'timer_due' ? null : message),
   },

@@ -190,7 +190,7 @@ class Actor extends ExecutionUser {
           body: { ...proof, result: { status: 'succeeded' } },
         };
       default:
-        return told(protocol, proof);
+        return callOf(protocol, proof);
     }
   }
 
@@ -210,7 +210,7 @@ class Actor extends ExecutionUser {
 const TWICE = { maxAttempts: 2, initialDelaySeconds: 1, maxDelaySeconds: 1, backoffMultiplier: 1 };
 
 /** The call of a worker about the run that it holds. */
-function told(protocol: ExecutionProtocol, proof: object): Step {
+function callOf(protocol: ExecutionProtocol, proof: object): Step {
   const failed = { status: 'failed', error: 'failed' };
   switch (protocol) {
     case 'heartbeat':

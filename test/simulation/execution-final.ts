@@ -53,8 +53,8 @@ export class ExecutionAudit extends ExecutionUser {
       runtime = cluster.runtime();
     }
     const { faults } = await accountForRuns(runtime);
-    const told = faults.map(({ runId, fault }) => `${runId}: ${fault}`).join(', ');
-    must(faults.length === 0, 'I10 looked after', told);
+    const faultList = faults.map(({ runId, fault }) => `${runId}: ${fault}`).join(', ');
+    must(faults.length === 0, 'I10 looked after', faultList);
   }
 
   /** Workers that never fail, and a client that raises the awaited events. */

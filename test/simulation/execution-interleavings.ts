@@ -267,11 +267,11 @@ async function prepared(state: string, flaw: ExecutionFlaw): Promise<{ stage: St
   if (state === 'queued') return { stage, runId: run.id };
   await leaseRunById(runtime, run.id, wish('w', TOKEN), NOW);
   if (state === 'waiting for an event') {
-    await told(waits('external_event', LATER), runtime, run.id);
+    await outcomeOf(waits('external_event', LATER), runtime, run.id);
   } else if (state === 'waiting for a timer') {
-    await told(waits('timer', LATER), runtime, run.id);
+    await outcomeOf(waits('timer', LATER), runtime, run.id);
   } else if (state === 'waiting for its retry') {
-    await told(completes('failed'), runtime, run.id);
+    await outcomeOf(completes('failed'), runtime, run.id);
   }
   return { stage, runId: run.id };
 }
@@ -296,7 +296,7 @@ const REQUEST = {
   operationId: 'startExecutionRun',
 };
 
-async function told(deed: Deed, runtime: Runtime, runId: string): Promise<string> {
+async function outcomeOf(deed: Deed, runtime: Runtime, runId: string): Promise<string> {
   const { operation, now, act } = deed;
   const body = { leaseToken: TOKEN, workerId: 'w' };
   const call = { operation, now, body, wrote: [] } as unknown as ExecutionCall;
@@ -314,7 +314,8 @@ async function serialResults({ state, rivals }: Scenario, deeds: readonly Deed[]
   for (const order of permutations(rivals.map((_, n) => n))) {
     const { stage, runId } = await prepared(state, NO_FLAW);
     const answers: string[] = [];
-    for (const rival of order) answers[rival] = await told(deeds[rival] as Deed, stage.runtime(rival), runId);
+    for (const rival of order)
+      answers[rival] = await outcomeOf(deeds[rival] as Deed, stage.runtime(rival), runId);
     if (stage.violation !== undefined) throw stage.violation;
     results.add(`${answers.join()} ${stage.portrait(runId)}`);
   }
@@ -356,7 +357,7 @@ async function oneCourse(
 ): Promise<number[] | null> {
   const { stage, runId } = await prepared(scenario.state, course.flaw);
   stage.free = false;
-  const rivals = deeds.map((deed, n) => told(deed, stage.runtime(n), runId));
+  const rivals = deeds.map((deed, n) => outcomeOf(deed, stage.runtime(n), runId));
   const taken: { readonly chosen: number; readonly of: number }[] = [];
   for (let ready = await stage.ready(); ready.length > 0; ready = await stage.ready()) {
     const chosen = course.choices[taken.length] ?? 0;

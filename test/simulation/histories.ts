@@ -50,9 +50,9 @@ function addCommit(histories: ObjectHistories, observation: Observation): void {
   const blamed = code === undefined ? undefined : blamedPointer(outcome);
   const key = request.idempotencyKey;
   request.mutations?.forEach((mutation, n) => {
-    const told = blamed?.startsWith(`/mutations/${n}/`) === true ? ('refused' as const) : undefined;
+    const refusedPart = blamed?.startsWith(`/mutations/${n}/`) === true ? ('refused' as const) : undefined;
     const answer =
-      result?.documents[n]?.revision ?? told ?? (outcome.kind === 'unknown' ? 'unknown' : undefined);
+      result?.documents[n]?.revision ?? refusedPart ?? (outcome.kind === 'unknown' ? 'unknown' : undefined);
     // A request that was refused for another reason shows nothing about this document.
     if (answer === undefined) return;
     const write = documentWrite(mutation, key, answer, result?.replayed === true);
@@ -60,9 +60,9 @@ function addCommit(histories: ObjectHistories, observation: Observation): void {
   });
   request.fences?.forEach((fence, n) => {
     const done = result?.replayed === true ? ('replayed' as const) : ('done' as const);
-    const told = blamed?.startsWith(`/fences/${n}/`) === true ? ('refused' as const) : undefined;
+    const refusedPart = blamed?.startsWith(`/fences/${n}/`) === true ? ('refused' as const) : undefined;
     const answer =
-      result !== undefined ? done : (told ?? (outcome.kind === 'unknown' ? 'unknown' : undefined));
+      result !== undefined ? done : (refusedPart ?? (outcome.kind === 'unknown' ? 'unknown' : undefined));
     if (answer === undefined) return;
     add(histories.fences, nameOf(fence.name, fence.value), fenceChange(fence, key, answer), observation);
   });

@@ -167,7 +167,7 @@ export async function expectRefused(read: TokenReader, token: string): Promise<v
   );
   expect(error).toMatchObject({ name: 'ServiceError', code: 'unauthenticated', extensions: {} });
   expect((error as Error).cause).toBeUndefined();
-  const told = inspect(error, { depth: 9 });
-  for (const part of token.split('.').filter(({ length }) => length >= 8)) expect(told).not.toContain(part);
-  expect(told).not.toContain(email);
+  const shown = inspect(error, { depth: 9 });
+  for (const part of token.split('.').filter(({ length }) => length >= 8)) expect(shown).not.toContain(part);
+  expect(shown).not.toContain(email);
 }

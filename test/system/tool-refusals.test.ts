@@ -116,7 +116,7 @@ describe('standard output that takes nothing', () => {
       '',
     ],
   ];
-  test.each(ways)('does not stop a restore: %s', (_, run, code, told) =>
+  test.each(ways)('does not stop a restore: %s', (_, run, code, expectedWarning) =>
     onSample(async ({ folder, at, svc }) => {
       const copy = await hashIn(at('svc.canonical.sqlite'));
       await svc([...exported, '--file', 'a.json']);
@@ -124,8 +124,8 @@ describe('standard output that takes nothing', () => {
       const ended = await run(folder);
       const replaced = `The tenant ${tenant} was replaced. Only the result could not be printed.\n`;
       expect([ended.code, ended.stdout]).toEqual([code, '']);
-      expect(ended.stderr.replace(told, '')).toBe(replaced);
-      expect(ended.stderr).toContain(told);
+      expect(ended.stderr.replace(expectedWarning, '')).toBe(replaced);
+      expect(ended.stderr).toContain(expectedWarning);
       const database = new DatabaseSync(at('svc.canonical.sqlite'), { readOnly: true });
       const left = database.prepare(`SELECT count(*) AS spaces FROM spaces WHERE state <> 'live'`).get();
       database.close();

@@ -229,11 +229,11 @@ def test_a_spent_budget_holds_back_no_heartbeat_no_write_under_the_lease_and_no_
     )
     world = replace(jumping(clock), retry_tokens=Spent())
     with Stage(protocol) as stage, client_of(stage, world=world) as client:
-        worker, told = worker_of(client, {"h": work}, lease_seconds=60)
+        worker, recorder = worker_of(client, {"h": work}, lease_seconds=60)
         assert worker.deliver("7") == "executed"
         # The lease is a plain dict, and the class takes the generated type.
         held = HeldLease(world, lease_of(), seconds=60, until=world.now() + 60)  # type: ignore[arg-type]
-        Heartbeat(lambda: client, 20, world, Log(told)).keep(held, done)
+        Heartbeat(lambda: client, 20, world, Log(recorder)).keep(held, done)
     assert {name: len(protocol.sent(name)) for name in ("checkpoints", "complete", "heartbeat")} == {
         "checkpoints": 3,
         "complete": 3,

@@ -73,15 +73,15 @@ def test_carries_out_a_run_and_tells_of_it(client: Client, handler: str) -> None
         return {"twice": [context.payload, context.run["handlerId"]]}
 
     run_id = start(client, handler, {"order": "7"})
-    worker, told = worker_of(client, {handler: work})
+    worker, recorder = worker_of(client, {handler: work})
     with worker:
         run = ended(client, run_id)
     assert (run["status"], run["result"]) == ("succeeded", {"twice": [{"order": "7"}, handler]})
     assert {"half", "artifact.written", "checkpoint.written"} <= set(types(client, run_id))
     assert client.get_execution_run_artifact(run_id, "page")["text"] == "hello"
     # A reader may see the end of the run before the worker receives the answer to its completion.
-    told.wait("The run is succeeded.")
-    assert {each.run_id for each in told.logs} == {run_id}
+    recorder.wait("The run is succeeded.")
+    assert {each.run_id for each in recorder.logs} == {run_id}
 
 
 def test_leaves_what_was_reported_as_the_result_where_it_returns_nothing(
@@ -150,21 +150,21 @@ def test_a_development_server_shows_the_message_of_an_exception(
         raise thrown
 
     runs = [start(client, handler), start(client, handler)]
-    worker, told = worker_of(client, {handler: work})
+    worker, recorder = worker_of(client, {handler: work})
     with worker:
         for run_id in runs:
             run = ended(client, run_id)
             assert (run["status"], run["failureClass"], run["error"]) == ("failed", "unknown", error)
-    assert [each.error for each in told.logs if each.message == "The handler failed."] == [thrown, thrown]
+    assert [each.error for each in recorder.logs if each.message == "The handler failed."] == [thrown, thrown]
 
 
 def test_fails_what_returns_something_that_json_cannot_say(client: Client, handler: str) -> None:
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: lambda context: {"a", "set"}})
+    worker, recorder = worker_of(client, {handler: lambda context: {"a", "set"}})
     with worker:
         run = ended(client, run_id)
     assert (run["failureClass"], run["error"]) == ("validation", "The result cannot be written as JSON")
-    assert isinstance(next(each.error for each in told.logs if each.level == "error"), SvcError)
+    assert isinstance(next(each.error for each in recorder.logs if each.level == "error"), SvcError)
 
 
 def test_fails_for_good_what_returns_more_than_the_service_takes(client: Client, handler: str) -> None:
@@ -193,14 +193,14 @@ def test_a_handler_of_another_plugin_is_not_called(client: Client) -> None:
 def test_keeps_the_lease_of_a_handler_that_blocks_for_longer(client: Client, handler: str) -> None:
     def work(context: RunContext) -> object:
         # Eleven heartbeats, each a tenth of the lease after the one before, take longer than the lease.
-        told.wait("The lease was renewed.", times=11)
+        recorder.wait("The lease was renewed.", times=11)
         return context.run["attempt"]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work}, lease_seconds=8, heartbeat_seconds=0.8)
+    worker, recorder = worker_of(client, {handler: work}, lease_seconds=8, heartbeat_seconds=0.8)
     rival, _ = worker_of(client, {handler: lambda context: "taken over"}, worker_id="rival")
     with worker:
-        told.wait("A run was leased.")
+        recorder.wait("A run was leased.")
         with rival:
             run = ended(client, run_id)
     assert (run["status"], run["result"], run["attempt"]) == ("succeeded", 1, 1)
@@ -256,17 +256,17 @@ def test_waits_for_an_event_and_goes_on_elsewhere(client: Client, handler: str) 
     def work(context: RunContext) -> object:
         attempts.append((threading.current_thread().name.rsplit("-", 1)[0], context.run["attempt"]))
         try:
-            told = context.wait_for_external_event("approval")
+            recorder = context.wait_for_external_event("approval")
         except Exception as error:
             swallowed.append(error)
             return "swallowed"
-        assert told["event"] is not None
-        return [told["outcome"], told["event"]["payload"]]
+        assert recorder["event"] is not None
+        return [recorder["outcome"], recorder["event"]["payload"]]
 
     run_id = start(client, handler)
-    first, told = worker_of(client, {handler: work}, worker_id="first")
+    first, recorder = worker_of(client, {handler: work}, worker_id="first")
     with first:
-        told.wait("The run is parked.")
+        recorder.wait("The run is parked.")
     assert client.get_execution_run(run_id)["status"] == "waiting"
     client.raise_execution_event(run_id, {"name": "approval", "payload": {"by": "kim"}})
     second, _ = worker_of(client, {handler: work}, worker_id="second")
@@ -287,12 +287,12 @@ def test_a_handler_that_swallows_its_suspension_completes_nothing(client: Client
         return "swallowed"
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work})
+    worker, recorder = worker_of(client, {handler: work})
     assert worker.deliver(run_id) == "suspended"
     assert worker.deliver(run_id) == "nothing"
     run = client.get_execution_run(run_id)
     assert (run["status"], run["result"], run["attempt"]) == ("waiting", None, 1)
-    assert told.count("lost") == 0
+    assert recorder.count("lost") == 0
 
 
 @pytest.mark.parametrize("way", ["after", "at"])
@@ -300,12 +300,12 @@ def test_waits_for_a_timer_and_goes_on_elsewhere(client: Client, handler: str, w
     def work(context: RunContext) -> object:
         if way == "after":
             # Not due before the service has parked the run, also on a busy machine.
-            told = context.wait_for_timer("pause", after_seconds=4, payload={"a": 1})
+            recorder = context.wait_for_timer("pause", after_seconds=4, payload={"a": 1})
         else:
             soon = datetime.now(timezone(timedelta(hours=5))) + timedelta(seconds=4)
-            told = context.wait_for_timer("pause", at=soon, payload={"a": 1})
-        assert told["timer"] is not None
-        return [told["outcome"], told["timer"]["payload"], context.run["attempt"]]
+            recorder = context.wait_for_timer("pause", at=soon, payload={"a": 1})
+        assert recorder["timer"] is not None
+        return [recorder["outcome"], recorder["timer"]["payload"], context.run["attempt"]]
 
     run_id = start(client, handler)
     first, _ = worker_of(client, {handler: work}, worker_id="first")
@@ -320,10 +320,10 @@ def test_a_wait_ends_with_its_time(client: Client, handler: str) -> None:
         return context.wait_for_external_event("approval", timeout_seconds=4)["outcome"]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work})
+    worker, recorder = worker_of(client, {handler: work})
     with worker:
         assert ended(client, run_id)["result"] == "timed_out"
-    assert told.count("The run is parked.") == 1
+    assert recorder.count("The run is parked.") == 1
 
 
 def test_works_on_as_many_runs_at_once_as_it_may(client: Client, handler: str) -> None:

@@ -13,8 +13,8 @@ from stage import Answer, Clock, Stage, broken, foreign, hang_up, problem, silen
 from stage import json as answer
 from workers import (
     TOKEN,
+    LogRecorder,
     Protocol,
-    Told,
     after,
     client_of,
     jumping,
@@ -41,7 +41,7 @@ class Beats:
     def __init__(self, *answers: Answer, seconds: float = 60) -> None:
         self.clock = Clock()
         self.clock.chance = 1.0
-        self.told = Told()
+        self.recorder = LogRecorder()
         self.done = threading.Event()
         self.protocol = Protocol(heartbeat=[*answers, seen_by(self.done, answer(lease_of()))])
         with Stage(self.protocol) as stage:
@@ -49,7 +49,7 @@ class Beats:
             world = client._link.world
             # The lease is a plain dict, and the class takes the generated type.
             self.held = HeldLease(world, lease_of(), seconds=seconds, until=world.now() + seconds)  # type: ignore[arg-type]
-            heartbeat = Heartbeat(lambda: client, seconds / 3, world, Log(self.told))
+            heartbeat = Heartbeat(lambda: client, seconds / 3, world, Log(self.recorder))
             heartbeat.keep(self.held, self.done)
 
 
@@ -78,7 +78,7 @@ def test_a_lease_that_cannot_be_renewed_before_its_end_is_lost(fault: Answer) ->
     assert (beats.held.state, beats.held.cancellation.reason) == ("lost", "lease_lost")
     assert beats.held.given_up.cancelled
     assert sum(beats.clock.slept) == 60
-    assert beats.told.count("could not be renewed before its end") == 1
+    assert beats.recorder.count("could not be renewed before its end") == 1
 
 
 def test_a_lease_of_another_is_lost_at_once() -> None:
@@ -107,11 +107,11 @@ def test_a_silent_service_costs_the_lease_and_ends_what_the_handler_waits_for() 
 
     protocol = Protocol(heartbeat=seen_by(asked, silence), reports=silence)
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work}, lease_seconds=3, heartbeat_seconds=0.1)
+        worker, recorder = worker_of(stage, {"h": work}, lease_seconds=3, heartbeat_seconds=0.1)
         with pytest.raises(DeliveryError, match=r"lost|unknown"):
             worker.deliver("7")
     assert protocol.sent("complete") == []
-    assert told.count("could not be renewed.") >= 1
+    assert recorder.count("could not be renewed.") >= 1
     assert all(getattr(error, "reason", None) == "lease_lost" for error in raised)
 
 
@@ -119,12 +119,12 @@ def test_keeps_its_lease_on_a_connection_of_its_own() -> None:
     def work(context: RunContext) -> None:
         context.report({"progress": 1})
         # The connection of the report lies idle meanwhile.
-        told.wait("The lease was renewed.", times=2)
+        recorder.wait("The lease was renewed.", times=2)
         context.report({"progress": 1})
 
     protocol = Protocol(reports=answer(run_of()))
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work}, lease_seconds=30, heartbeat_seconds=0.1)
+        worker, recorder = worker_of(stage, {"h": work}, lease_seconds=30, heartbeat_seconds=0.1)
         assert worker.deliver("7") == "executed"
         beats = {seen.connection for seen in stage.seen if seen.target.endswith("heartbeat")}
         others = {seen.connection for seen in stage.seen if not seen.target.endswith("heartbeat")}
@@ -151,8 +151,8 @@ def shown(error: BaseException | None) -> str:
     """An exception with every variable of its frames, as tools that collect failures show it."""
     if error is None:
         return ""
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return "".join(told.format())
+    recorder = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "".join(recorder.format())
 
 
 def test_never_shows_its_token() -> None:
@@ -195,21 +195,21 @@ def test_never_shows_its_token() -> None:
             clock.chance = 1.0
             with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
                 worker = Worker(client, worker_id="worker-1", handlers={"h": work})
-                told = Told()
-                loud = Worker(client, worker_id="worker-1", handlers={"h": work}, on_log=told)
+                recorder = LogRecorder()
+                loud = Worker(client, worker_id="worker-1", handlers={"h": work}, on_log=recorder)
                 for each in (worker, loud):
                     with pytest.raises(SvcError) as raised:
                         each.deliver("7")
                     errors.append(raised.value)
                     out.write(repr(each))
                 assert not any(TOKEN in seen.target for seen in stage.seen)
-            errors += [said.error for said in told.logs if said.error is not None]
-            out.write(repr(told.logs))
+            errors += [said.error for said in recorder.logs if said.error is not None]
+            out.write(repr(recorder.logs))
     finally:
         root.removeHandler(listener)
         root.setLevel(level)
     beats = Beats(STALE)
-    errors += [said.error for said in beats.told.logs if said.error is not None]
+    errors += [said.error for said in beats.recorder.logs if said.error is not None]
     said = out.getvalue()
     assert "The handler failed." in said
     assert len(errors) > 10

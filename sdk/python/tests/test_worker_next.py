@@ -12,8 +12,8 @@ from stage import json as answer
 from workers import (
     ENDED,
     TOKEN,
+    LogRecorder,
     Protocol,
-    Told,
     client_of,
     delivered,
     ended,
@@ -38,17 +38,17 @@ def followed(*, by: str) -> Answer:
     return answer({**run_of(status="succeeded"), "next": next_lease})
 
 
-def worked(protocol: Protocol, handler: Any = still, **options: Any) -> Told:
+def worked(protocol: Protocol, handler: Any = still, **options: Any) -> LogRecorder:
     """A worker that asks for runs until no lease call is left; the last one stops it."""
     with Stage(protocol) as stage, client_of(stage) as client:
-        worker, told = worker_of(client, {"h": handler}, **options)
+        worker, recorder = worker_of(client, {"h": handler}, **options)
         protocol._answers["lease"].append(seen_by(worker._stopping.event, empty))
         stopped = threading.Event()
         protocol._answers["lease"][-1] = stopping(worker, stopped)
         worker.start()
         wait(stopped)
         assert worker.stop(60)
-    return told
+    return recorder
 
 
 def stopping(worker: Worker, stopped: threading.Event, given: Answer = empty) -> Answer:
@@ -66,10 +66,10 @@ def asked(protocol: Protocol) -> list[Any]:
 
 def test_runs_that_are_ready_cost_a_request_each() -> None:
     protocol = Protocol(lease=[answer(lease_of())], complete=[followed(by="8"), followed(by="9"), ENDED])
-    told = worked(protocol)
+    recorder = worked(protocol)
     assert asked(protocol) == [("key-7", ASKED), ("key-8", ASKED), ("key-9", ASKED)]
     assert len(protocol.sent("lease")) == 2
-    assert TOKEN not in repr(told.logs)
+    assert TOKEN not in repr(recorder.logs)
 
 
 def test_a_delivery_asks_for_no_other_run() -> None:
@@ -81,10 +81,10 @@ def test_a_delivery_asks_for_no_other_run() -> None:
 def test_a_worker_that_stops_asks_for_no_run() -> None:
     protocol = Protocol()
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": lambda context: worker._stopping.cancel()})
+        worker, recorder = worker_of(stage, {"h": lambda context: worker._stopping.cancel()})
         worker.start()
         wait(worker._idle)
-        told.wait("The run is succeeded.")
+        recorder.wait("The run is succeeded.")
         assert worker.stop(60)
     assert asked(protocol) == [("key-7", None)]
 
@@ -105,12 +105,12 @@ def test_a_run_that_comes_when_the_worker_stops_is_given_back() -> None:
     begun: list[str] = []
     protocol = Protocol(release=answer(run_of(status="queued")))
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": lambda context: begun.append(context.run["id"])})
+        worker, recorder = worker_of(stage, {"h": lambda context: begun.append(context.run["id"])})
         protocol._answers["complete"] = [stopping(worker, threading.Event(), followed(by="8"))]
         worker.start()
         wait(worker._idle)
         assert worker.stop(60)
-        assert told.count("The run was given back.") == 1
+        assert recorder.count("The run was given back.") == 1
     assert begun == ["7"]
     assert [body["leaseKey"] for body in protocol.sent("release")] == ["key-8"]
 
@@ -126,10 +126,10 @@ def test_a_server_that_does_not_know_the_question_is_asked_by_lease_calls() -> N
     faults = {"errors": [{"pointer": "/leaseNext", "detail": "is not known here"}]}
     refused = problem(400, "validation_failed", faults)
     protocol = Protocol(lease=[answer(lease_of())] * 2, complete=[refused, ENDED])
-    told = worked(protocol)
+    recorder = worked(protocol)
     assert asked(protocol) == [("key-7", ASKED), ("key-7", None), ("key-7", None)]
     assert protocol.results() == [{"status": "succeeded", "result": {"done": True}}] * 3
-    assert told.count("refused") == 0
+    assert recorder.count("refused") == 0
 
 
 def test_a_result_that_the_service_refuses_says_nothing_of_the_question() -> None:
@@ -148,7 +148,7 @@ def test_a_result_that_the_service_refuses_says_nothing_of_the_question() -> Non
 def test_a_service_gives_the_runs_that_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     with running(external(1)) as address, client_of(address) as client:
         runs = [start(client, "h-0", number) for number in range(4)]
-        worker, told = worker_of(client, {"h-0": lambda context: context.payload})
+        worker, recorder = worker_of(client, {"h-0": lambda context: context.payload})
         polled, lease = [], worker._polling.lease
 
         def counted(run_id: str | None) -> Any:
@@ -161,7 +161,7 @@ def test_a_service_gives_the_runs_that_are_ready(monkeypatch: pytest.MonkeyPatch
         for number, run_id in enumerate(runs):
             run = ended(client, run_id)
             assert (run["status"], run["result"], run["attempt"]) == ("succeeded", number, 1)
-        told.wait("The run is succeeded.", 4)
+        recorder.wait("The run is succeeded.", 4)
         assert worker.stop(60)
-    assert told.count("A run was leased.") == 4
+    assert recorder.count("A run was leased.") == 4
     assert sum(held is not None for held in polled) == 1

@@ -137,7 +137,7 @@ def test_a_signal_stops_it_and_a_second_one_does_not_wait() -> None:
 
     before = signal.getsignal(signal.SIGUSR1)
     with Stage(Protocol()) as stage:
-        worker, told = worker_of(stage, {"h": work})
+        worker, recorder = worker_of(stage, {"h": work})
         restore = stop_on_signals(worker, [signal.SIGUSR1], grace_seconds=3_600)
         try:
             worker.start()
@@ -150,7 +150,7 @@ def test_a_signal_stops_it_and_a_second_one_does_not_wait() -> None:
         finally:
             restore()
             let_go.set()
-        told.wait("The run was given up")
+        recorder.wait("The run was given up")
     assert reasons == ["stopping"]
     assert signal.getsignal(signal.SIGUSR1) == before
 

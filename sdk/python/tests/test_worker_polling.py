@@ -9,8 +9,8 @@ from stage import Answer, Clock, Stage, empty, problem
 from stage import json as answer
 from workers import (
     UNKNOWN,
+    LogRecorder,
     Protocol,
-    Told,
     after,
     client_of,
     delivered,
@@ -27,24 +27,26 @@ from svc_client.worker import RunContext, RunSuspended, Worker
 BUSY = problem(503, "store_contention", {"retryable": True})
 
 
-def polled(protocol: Protocol, clock: Clock, times: int, **options: Any) -> Told:
+def polled(protocol: Protocol, clock: Clock, times: int, **options: Any) -> LogRecorder:
     """A worker that asks so often, and is stopped by the last answer."""
-    told = Told()
+    recorder = LogRecorder()
     with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
-        worker = Worker(client, worker_id="worker-1", handlers={"h": still}, **{"on_log": told, **options})
+        worker = Worker(
+            client, worker_id="worker-1", handlers={"h": still}, **{"on_log": recorder, **options}
+        )
         protocol._answers["lease"][times - 1] = seen_by(worker._stopping.event, empty)
         worker.start()
         wait(worker._idle)
-    return told
+    return recorder
 
 
 def test_asks_again_later_and_later_where_the_service_fails() -> None:
     clock = Clock()
     clock.chance = 1.0
     faults: list[Answer] = [BUSY] * 8
-    told = polled(Protocol(lease=[*faults, empty]), clock, 9)
+    recorder = polled(Protocol(lease=[*faults, empty]), clock, 9)
     assert clock.slept[:8] == [0.5, 1, 2, 4, 8, 16, 30, 30]
-    assert told.count("No run could be leased.") == 8
+    assert recorder.count("No run could be leased.") == 8
 
 
 def test_pauses_where_the_service_does_not_wait() -> None:
@@ -72,13 +74,13 @@ def test_one_thread_of_a_worker_waits_at_the_service_at_a_time() -> None:
     protocol = Protocol(lease=[seen_by(asked, after(let_go, answer(lease_of()))), empty])
     together = threading.Event()
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": lambda context: together.set()}, concurrency=5)
+        worker, recorder = worker_of(stage, {"h": lambda context: together.set()}, concurrency=5)
         worker.start()
         wait(asked)
         assert len(protocol.sent("lease")) == 1
         let_go.set()
         wait(together)
-        told.wait("The run is succeeded.")
+        recorder.wait("The run is succeeded.")
         assert worker.stop(60)
 
 

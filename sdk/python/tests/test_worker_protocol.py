@@ -114,11 +114,11 @@ def test_waits_a_minute_at_most_for_a_service_that_asks_for_more(asked: float) -
 def test_sends_no_completion_after_the_end_of_its_lease() -> None:
     protocol, clock = Protocol(complete=BUSY), Clock()
     begun = clock.at
-    said, told = delivered(protocol, clock=clock)
+    said, recorder = delivered(protocol, clock=clock)
     assert said == UNKNOWN
     assert 40 < sum(clock.slept) < 60
     assert clock.at - begun < 60
-    assert told.count("could not be completed") == 1
+    assert recorder.count("could not be completed") == 1
     late = Protocol()
     clock = Clock()
 
@@ -140,11 +140,11 @@ def test_ends_a_run_whose_content_the_service_refuses(code: tuple[str, int], giv
         raise RunFailure("no", status_details={"a": 1})
 
     protocol = Protocol(complete=[problem(code[1], code[0]), BUSY, ENDED])
-    said, told = delivered(protocol, work)
+    said, recorder = delivered(protocol, work)
     assert said == "executed"
     ending = {"status": "failed", "failureClass": "validation", "error": "The result was refused."}
     assert protocol.results()[1:] == [ending, ending]
-    assert told.count("The service refused the result.") == 1
+    assert recorder.count("The service refused the result.") == 1
 
 
 REFUSED: list[tuple[Answer, Any]] = [
@@ -159,9 +159,9 @@ REFUSED: list[tuple[Answer, Any]] = [
 @pytest.mark.parametrize(("refusal", "handler"), REFUSED)
 def test_says_nothing_else_where_a_completion_is_refused_otherwise(refusal: Answer, handler: Any) -> None:
     protocol = Protocol(complete=refusal)
-    said, told = delivered(protocol, handler)
+    said, recorder = delivered(protocol, handler)
     assert (said, len(protocol.sent("complete"))) == (UNKNOWN, 1)
-    assert [each.level for each in told.logs][-1] == "error"
+    assert [each.level for each in recorder.logs][-1] == "error"
 
 
 def test_does_not_argue_about_a_refusal() -> None:

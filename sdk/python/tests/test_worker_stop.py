@@ -17,8 +17,8 @@ from stage import Clock, Stage, silence
 from stage import json as answer
 from typing_tools import PACKAGE
 from workers import (
+    LogRecorder,
     Protocol,
-    Told,
     after,
     client_of,
     ended,
@@ -104,14 +104,14 @@ def test_completes_nothing_that_it_gave_up(client: Client, handler: str) -> None
         return [context.run["attempt"], kept and kept["content"]]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work}, lease_seconds=60)
+    worker, recorder = worker_of(client, {handler: work}, lease_seconds=60)
     worker.start()
     wait(begun)
     assert worker.stop(0) is False
     assert client.get_execution_run(run_id)["status"] == "queued"
     assert types(client, run_id)[-1] == "lease.returned"
     let_go.set()
-    told.wait("The run was given up")
+    recorder.wait("The run was given up")
     other, _ = worker_of(client, {handler: again}, worker_id="other")
     with other:
         run = ended(client, run_id)
@@ -183,9 +183,9 @@ def test_a_process_that_is_killed_leaves_its_run_to_another(client: Client, hand
         calls.append(kept and kept["content"])
         return {"attempt": context.run["attempt"]}
 
-    told = Told()
+    recorder = LogRecorder()
     others = [
-        Worker(client, worker_id=f"other-{at}", handlers={handler: work}, wait_seconds=5, on_log=told)
+        Worker(client, worker_id=f"other-{at}", handlers={handler: work}, wait_seconds=5, on_log=recorder)
         for at in range(3)
     ]
     with others[0], others[1], others[2]:
@@ -193,7 +193,7 @@ def test_a_process_that_is_killed_leaves_its_run_to_another(client: Client, hand
     assert (run["status"], run["result"]) == ("succeeded", {"attempt": 2})
     assert calls == [{"by": "the one that is killed"}]
     assert types(client, run_id).count("run.completed") == 1
-    assert told.count("A run was leased.") == 1
+    assert recorder.count("A run was leased.") == 1
 
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGINT"])

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60
 TOKEN = "0123456789abcdef" * 4
 
 
-class Told:
+class LogRecorder:
     """The log lines of a worker."""
 
     def __init__(self) -> None:
@@ -61,15 +61,15 @@ def client_of(place: Stage | str, **options: Any) -> Client:
 
 def worker_of(
     place: Stage | str | Client, handlers: Mapping[str, Any], **options: Any
-) -> tuple[Worker, Told]:
-    told = Told()
+) -> tuple[Worker, LogRecorder]:
+    recorder = LogRecorder()
     client = place if isinstance(place, Client) else client_of(place)
     if client is not place:
         _open.append(client)
     # A lease ends in tests alone that name its seconds, however slow the machine is.
     lease = {} if "lease_seconds" in options else {"lease_seconds": 600, "heartbeat_seconds": 3}
-    named = {"worker_id": "worker-1", "wait_seconds": 5, "on_log": told, **lease, **options}
-    return Worker(client, handlers=handlers, **named), told
+    named = {"worker_id": "worker-1", "wait_seconds": 5, "on_log": recorder, **lease, **options}
+    return Worker(client, handlers=handlers, **named), recorder
 
 
 def still(context: RunContext) -> object:
@@ -186,8 +186,8 @@ def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = No
     clock = clock or Clock()
     clock.chance = clock.chance or 1.0
     with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
-        worker, told = worker_of(client, {"h": handler}, **{"lease_seconds": 60, **options})
+        worker, recorder = worker_of(client, {"h": handler}, **{"lease_seconds": 60, **options})
         try:
-            return worker.deliver("7"), told
+            return worker.deliver("7"), recorder
         except DeliveryError as error:
-            return str(error), told
+            return str(error), recorder

@@ -47,7 +47,7 @@ test('every run ends once, although workers are killed while they execute', asyn
 
 test('a worker that receives a signal completes its run first', async () => {
   const run = await place.start('h1');
-  await using running = worker('told', 60);
+  await using running = worker('signalled', 60);
   await running.says(new RegExp(`begun ${run.id}`));
   running.signal('SIGTERM');
   expect(await running.exit).toEqual({ code: 0, signal: null });

@@ -68,7 +68,7 @@ describe('a cancellation', () => {
     ['rejected', 'cancelled', 'cancelled'],
   ] as const)(
     'of a run whose handler then throws a failure of status %s ends the run as %s',
-    async (told, status, failureClass) => {
+    async (bankStatus, status, failureClass) => {
       const id = fresh();
       const run = await place.start(id);
       await using worker = place.worker({
@@ -76,7 +76,7 @@ describe('a cancellation', () => {
           await place.client.cancelExecutionRun(run.id);
           await report({ progress: 0.1 });
           expect(signal.aborted).toBe(true);
-          throw new RunFailure('timeout', 'the bank did not answer', { status: told });
+          throw new RunFailure('timeout', 'the bank did not answer', { status: bankStatus });
         },
       });
       expect(await worker.deliver({ runId: run.id })).toBe('executed');

@@ -170,18 +170,18 @@ describe('the thread that renews', () => {
       if (beaten > 0 && beaten < 2) throw new Error('the key cannot be had');
       return 'key';
     };
-    const told: string[] = [];
+    const messages: string[] = [];
     const client = stage.client({ apiKey });
     await using worker = createWorker({
       client,
       workerId: 'w',
       handlers: { a: () => beats.came },
       heartbeatSeconds: 0.02,
-      log: ({ message }) => told.push(message),
+      log: ({ message }) => messages.push(message),
     });
     expect(await worker.deliver({ runId: '1' })).toBe('executed');
     expect(asked).toBeGreaterThan(2);
-    expect(told).toContain('no fresh credentials to renew leases with');
+    expect(messages).toContain('no fresh credentials to renew leases with');
   });
 
   test('loses its leases when it ends', async () => {

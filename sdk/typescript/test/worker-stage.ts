@@ -146,8 +146,8 @@ export const leaseWith =
 export const answers =
   (status: number, code: string, more: object = {}): Fault =>
   () => {
-    const told = { type: 'urn:x', title: 't', status, detail: 'd', code, retryable: false, ...more };
-    const body = new TextEncoder().encode(JSON.stringify({ ...told, correlationId: 'c' }));
+    const problem = { type: 'urn:x', title: 't', status, detail: 'd', code, retryable: false, ...more };
+    const body = new TextEncoder().encode(JSON.stringify({ ...problem, correlationId: 'c' }));
     return Promise.resolve({ status, headers: { 'content-type': 'application/problem+json' }, body });
   };
 
@@ -233,9 +233,9 @@ export function moment<T = void>(): { readonly came: Promise<T>; readonly come: 
 /** Settles when the signal is aborted, with its reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
-    const told = () => resolve(signal.reason);
-    if (signal.aborted) told();
-    signal.addEventListener('abort', told);
+    const settle = () => resolve(signal.reason);
+    if (signal.aborted) settle();
+    signal.addEventListener('abort', settle);
   });
 }
 

@@ -295,12 +295,12 @@ describe('a wait', () => {
     await using way = await place.way();
     way.always('leases/wait', answerLost);
     way.always('leases/heartbeat', lostOnTheWay);
-    const told = moment<unknown>();
+    const abortReason = moment<unknown>();
     const given = place.worker(
       {
         [id]: async (context) => {
           const error = await context.waitForExternalEvent('approval').catch((reason: unknown) => reason);
-          told.come(error);
+          abortReason.come(error);
           return error;
         },
       },
@@ -309,7 +309,7 @@ describe('a wait', () => {
     );
     const delivered = given.deliver({ runId: run.id });
     await expect(delivered).rejects.toThrow('not completed');
-    expect(await told.came).toMatchObject({ kind: 'lease_lost' });
+    expect(await abortReason.came).toMatchObject({ kind: 'lease_lost' });
     expect(way.at('leases/complete')).toEqual([]);
     await using second = place.worker({ [id]: waiting });
     void second.run();
