@@ -197,7 +197,7 @@ describe('the text of the file', () => {
 
   const clear = createApiKeyText(new ManualWorld().random);
   const key = (members: object) => ({ keys: [{ id: 'x', hash: a, ...members }] });
-  const faults: readonly [string, unknown][] = [
+  const faulty: readonly [string, unknown][] = [
     ['the file is not JSON', `{"keys":[${clear}]}`],
     ['the file is not JSON', ''],
     ['the file is not an object', null],
@@ -237,7 +237,7 @@ describe('the text of the file', () => {
     ['a member is given twice', `{"keys":[{"${clear}":1,"${clear}":2}],"keys":[]}`],
     ['keys has more than 1000 entries', { keys: Array.from({ length: 1001 }, () => ({})) }],
   ];
-  test.each(faults)(
+  test.each(faulty)(
     'C01: a text is refused that has the fault “%s”, without quoting it',
     (message, content) => {
       const text = typeof content === 'string' ? content : JSON.stringify(content);

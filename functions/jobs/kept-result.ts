@@ -2,10 +2,10 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { findArtifact } from '../runs/read-artifacts.ts';
 import type { Run } from '../runs/run.ts';
-import { LIST_ANSWER_MAX } from '../store/pages.ts';
+import { fittingCount, LIST_ANSWER_MAX } from '../store/pages.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
-import { fittingCount, resultsOf } from './read-jobs.ts';
+import { resultsOf } from './read-jobs.ts';
 
 /** The place of a large result in a deployment without a store for large artifacts. */
 type WithoutPlace =

@@ -7,7 +7,7 @@ import { findRun, findValues, findWhole } from '../runs/read-runs.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../runs/records.ts';
 import { isTerminal, type Run } from '../runs/run.ts';
 import { jobList, PAYLOAD_TAG } from '../runs/run-job.ts';
-import { LIST_ANSWER_MAX } from '../store/pages.ts';
+import { fittingCount } from '../store/pages.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobPlugin } from './job-plugin.ts';
 
@@ -114,16 +114,6 @@ async function jobPage({ runtime }: Jobs, request: JobListRequest, limit: number
     ...(after === null ? {} : { after }),
   });
   return { jobs: records.map((record) => readRun(record)), next };
-}
-
-/** The number of first items that fit into one answer. */
-export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
-  let size = 0;
-  const end = items.findIndex((item, index) => {
-    size += sizeOf(item);
-    return index > 0 && size > LIST_ANSWER_MAX;
-  });
-  return end === -1 ? items.length : end;
 }
 
 /** Length of the result as JSON in characters, also for a result that is stored outside the run. */

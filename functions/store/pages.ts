@@ -18,6 +18,16 @@ const PAGES_MAX = 100_000;
  */
 export const LIST_ANSWER_MAX = 8 * 1024 * 1024;
 
+/** The number of first items that fit into one answer, and at least one if there are any. */
+export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+  let size = 0;
+  const end = items.findIndex((item, index) => {
+    size += sizeOf(item);
+    return index > 0 && size > LIST_ANSWER_MAX;
+  });
+  return end === -1 ? items.length : end;
+}
+
 export interface PageWalk {
   /** The `next` of the page before the first one of the walk; `null`, the default, starts at the first page. */
   readonly from?: string | null;

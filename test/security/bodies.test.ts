@@ -123,13 +123,16 @@ test('G01-G12: damaged bodies are refused or done as the contract says, and a re
   expect([...outcomes]).toEqual(expect.arrayContaining(behind));
 });
 
+/** Operations under a tenant whose body does not name it: D02 and D03 have nothing to try there. A new one is a decision. */
+const withoutTenantInBody: readonly string[] = [];
+
 test('D02 and D03 range over the operations whose body repeats the tenant of the path', () => {
-  const repeating = withBody.filter(
+  const silent = withBody.filter(
     ({ entry, route }) =>
       route.path.some(({ name }) => name === 'tenantId') &&
-      namedPlaces(entry.requestSchema ?? '', 'tenantId').includes('tenantId'),
+      namedPlaces(entry.requestSchema ?? '', 'tenantId').length === 0,
   );
-  expect(repeating.length).toBeGreaterThanOrEqual(10);
+  expect(silent.map(({ name }) => name)).toEqual(withoutTenantInBody);
 });
 
 /** A graph has names of its own for these: they are content, and grant and address nothing. */

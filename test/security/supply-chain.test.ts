@@ -345,7 +345,7 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
 /** Modules of the functions that others import when they first need them: each has a file of its own in the bundle. */
 function ownChunks(): readonly string[] {
   return globSync('functions/**/*.ts', { cwd: root })
-    .filter((path) => !path.endsWith('.test.ts'))
+    .filter((path) => !/\.(?:test|fixture)\.ts$|[/\\]embedded[^/\\]*$/.test(path))
     .flatMap((path) => [
       ...readFileSync(join(root, path), 'utf8').matchAll(
         /\bimport\('\.{1,2}\/(?:[\w.-]+\/)*([\w.-]+)\.ts'\)/g,

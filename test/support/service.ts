@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { catalogGroups, jobsOf } from '../../functions/compose/catalog-groups.ts';
 import { compose } from '../../functions/compose/compose.ts';
 import type { ExecutionRole } from '../../functions/compose/execution.ts';
@@ -140,18 +139,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
-const sharing: ReadonlySet<string> = new Set(
-  (Object.keys(groupClasses) as Group[]).filter((group) =>
-    groupClasses[group].some((name) =>
-      ['records', 'providers'].includes(authorizationClasses[name].policy ?? ''),
-    ),
-  ),
-);
-
-/**
- * The families of jobs of the groups whose operations work on collections or call providers. Nothing is opened. Jobs of other
- * groups share neither collections, staged requests nor paid calls with these; the suites of their groups test them.
- */
+/** The families of jobs of all groups. Nothing is opened. */
 export function builtInJobs({ settings }: Pick<RunningService, 'settings'>): Promise<readonly JobPlugin[]> {
   const closed = {
     get: () => Promise.reject(new Error('nothing is opened')),
@@ -159,8 +147,7 @@ export function builtInJobs({ settings }: Pick<RunningService, 'settings'>): Pro
   };
   const log = () => undefined;
   const own = { settings, world: machine, log, damage: new DamageLog(log), layers: new Map() };
-  const groups = catalogGroups.filter(({ name }) => sharing.has(name));
-  return jobsOf({ ...own, store: closed, execution: closed }, groups);
+  return jobsOf({ ...own, store: closed, execution: closed }, catalogGroups);
 }
 
 /** The handlers of all these jobs. */

@@ -16,7 +16,7 @@ function expectStory({ stdout, stderr }: Program): void {
   expect(stdout).toContain('Ingested leases.md and leases.png as artifacts, and read them back.');
   expect(stdout).toMatch(/^A job embedded 128 texts, and their vectors are written\.$/m);
   expect(stdout).toMatch(
-    /^Nearest to "How long does a worker hold .+" are (?:".+", )?"How long workers hold their runs", /m,
+    /^Nearest to "How long does a worker hold .+" are (?:"[^"]+", )?"How long workers hold their runs", /m,
   );
   expect(stdout).toMatch(/^3 readers saw edition 1 [1-9]\d* times and then edition 2 [1-9]\d* times/m);
   expect(stdout).toContain('The collection is deleted, and no query finds it.');

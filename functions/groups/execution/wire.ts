@@ -11,17 +11,15 @@ import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
 import type { Run, TraceEntry } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
-import { LIST_ANSWER_MAX } from '../../store/pages.ts';
+import { fittingCount } from '../../store/pages.ts';
 import { wireRun } from './library/wire-run.ts';
 
 /** The first trace entries that fit one answer, and at least one. */
 export function traceWithinAnswer(entries: readonly TraceEntry[]): readonly TraceEntry[] {
-  let characters = 0;
-  const end = entries.findIndex((entry, index) => {
-    characters += JSON.stringify(entry).length;
-    return index > 0 && characters > LIST_ANSWER_MAX;
-  });
-  return end === -1 ? entries : entries.slice(0, end);
+  return entries.slice(
+    0,
+    fittingCount(entries, (entry) => JSON.stringify(entry).length),
+  );
 }
 
 /** Identifies the run of a lease; opaque to workers. */

@@ -256,12 +256,12 @@ def test_waits_for_an_event_and_goes_on_elsewhere(client: Client, handler: str) 
     def work(context: RunContext) -> object:
         attempts.append((threading.current_thread().name.rsplit("-", 1)[0], context.run["attempt"]))
         try:
-            recorder = context.wait_for_external_event("approval")
+            ended = context.wait_for_external_event("approval")
         except Exception as error:
             swallowed.append(error)
             return "swallowed"
-        assert recorder["event"] is not None
-        return [recorder["outcome"], recorder["event"]["payload"]]
+        assert ended["event"] is not None
+        return [ended["outcome"], ended["event"]["payload"]]
 
     run_id = start(client, handler)
     first, recorder = worker_of(client, {handler: work}, worker_id="first")
@@ -300,12 +300,12 @@ def test_waits_for_a_timer_and_goes_on_elsewhere(client: Client, handler: str, w
     def work(context: RunContext) -> object:
         if way == "after":
             # Not due before the service has parked the run, also on a busy machine.
-            recorder = context.wait_for_timer("pause", after_seconds=4, payload={"a": 1})
+            ended = context.wait_for_timer("pause", after_seconds=4, payload={"a": 1})
         else:
             soon = datetime.now(timezone(timedelta(hours=5))) + timedelta(seconds=4)
-            recorder = context.wait_for_timer("pause", at=soon, payload={"a": 1})
-        assert recorder["timer"] is not None
-        return [recorder["outcome"], recorder["timer"]["payload"], context.run["attempt"]]
+            ended = context.wait_for_timer("pause", at=soon, payload={"a": 1})
+        assert ended["timer"] is not None
+        return [ended["outcome"], ended["timer"]["payload"], context.run["attempt"]]
 
     run_id = start(client, handler)
     first, _ = worker_of(client, {handler: work}, worker_id="first")

@@ -151,8 +151,8 @@ def shown(error: BaseException | None) -> str:
     """An exception with every variable of its frames, as tools that collect failures show it."""
     if error is None:
         return ""
-    recorder = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return "".join(recorder.format())
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "".join(trace.format())
 
 
 def test_never_shows_its_token() -> None:

@@ -6,7 +6,7 @@ import { missingRun } from '../../../runs/held.ts';
 import { findValues, findWhole } from '../../../runs/read-runs.ts';
 import { NULL_VALUE, type Run, type StoredValue } from '../../../runs/run.ts';
 import type { Runtime } from '../../../runs/runtime.ts';
-import { LIST_ANSWER_MAX } from '../../../store/pages.ts';
+import { fittingCount } from '../../../store/pages.ts';
 
 /** Runs as answers show them, also those of groups whose operations answer a run. */
 
@@ -68,13 +68,11 @@ export async function wireRuns(
 
 /** The first runs that fit one answer, and at least one. */
 export function withinAnswer(runs: readonly Run[], { includeResult = true }: RunView): readonly Run[] {
-  let characters = 0;
-  const end = runs.findIndex((run, index) => {
-    characters += charactersOf(run.payload) + (includeResult ? charactersOf(run.result) : 0);
-    characters += JSON.stringify(inWireOrder(run, null, null, false)).length;
-    return index > 0 && characters > LIST_ANSWER_MAX;
-  });
-  return end === -1 ? runs : runs.slice(0, end);
+  const charactersIn = (run: Run): number =>
+    charactersOf(run.payload) +
+    (includeResult ? charactersOf(run.result) : 0) +
+    JSON.stringify(inWireOrder(run, null, null, false)).length;
+  return runs.slice(0, fittingCount(runs, charactersIn));
 }
 
 function charactersOf(value: StoredValue): number {
