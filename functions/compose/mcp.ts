@@ -8,7 +8,9 @@ import type { ChainOptions } from '../http/options.ts';
 import { createSharedCapacity, type SharedCapacity } from '../http/shared-capacity.ts';
 import { createMcpAuthentication } from '../mcp/authentication.ts';
 import { createMcpEndpoint } from '../mcp/endpoint.ts';
+import { mcpSettings } from '../mcp/exchange.ts';
 import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protected-resource.ts';
+import { revisions } from '../mcp/revisions.ts';
 import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
 import { release } from '../release.ts';
 import type { GroupParts } from './group.ts';
@@ -86,6 +88,7 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
     authenticate: createMcpAuthentication(authenticator, offeredOf(operations, definitions.definitions)),
     world,
     log,
+    settings: { ...mcpSettings, revisions: revisions.filter((each) => mcp.revisions.includes(each)) },
     bodyBytesMax: mcp.bodyBytesMax,
     headerLimits: { countMax: mcp.headerCountMax, bytesMax: mcp.headerBytesMax },
     singleHeaders: options.singleHeaders ?? [],

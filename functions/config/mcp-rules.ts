@@ -5,6 +5,7 @@ import { table } from './table.ts';
 /** Rules of the settings of the MCP endpoint. */
 
 const {
+  revisions,
   enabledOperations,
   disabledOperations,
   bodyBytesMax,
@@ -14,6 +15,10 @@ const {
 } = table.mcp;
 
 const MCP_PATH = '/mcp';
+
+/** An endpoint that refuses every client would look like one that is broken. */
+const anyRevision: Rule = ({ mcp }) =>
+  mcp.revisions.length > 0 ? [] : [{ key: revisions.key, message: 'is empty: no client could connect' }];
 
 /** A wrong id would leave an operation offered, or not offered, against the operator's will. */
 const knownOperations: Rule = ({ mcp }) =>
@@ -56,4 +61,10 @@ const wholeMetadata: Rule = ({ mcp }) => {
   return [];
 };
 
-export const mcpRules: readonly Rule[] = [knownOperations, oneWish, withinGateway, wholeMetadata];
+export const mcpRules: readonly Rule[] = [
+  anyRevision,
+  knownOperations,
+  oneWish,
+  withinGateway,
+  wholeMetadata,
+];

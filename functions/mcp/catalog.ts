@@ -5,6 +5,7 @@ import type { JsonMembers } from '../kernel/json-kinds.ts';
 import type { TraceContext } from '../kernel/log.ts';
 import type { LongNumbers } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
+import type { Revision } from './revisions.ts';
 
 /**
  * The port of the endpoint, called anew for every request. The endpoint does not advertise an absent part, and its methods are
@@ -32,7 +33,10 @@ export interface McpTool {
   /** The operation behind it, for the log. */
   readonly operation?: string;
   readonly definition: ToolDefinition;
-  /** Capabilities that a client needs to call the tool, such as `taskCapability` for a tool that only runs as a task. */
+  /**
+   * Capabilities that a client needs to call the tool, such as `taskCapability` for a tool that only runs as a task. Clients of older
+   * revisions do not see the tool.
+   */
   readonly needs?: JsonMembers;
   /** Checks its arguments itself. A `ServiceError` becomes a tool error with the same text. */
   readonly call: (toolArguments: JsonObject, context: McpContext) => Promise<ToolAnswer>;
@@ -104,6 +108,8 @@ interface CompletionRequest {
 /** Facts of a request beside its parameters. Values of `_meta` are no credentials. */
 export interface McpContext {
   readonly caller: McpCaller;
+  /** The revision of the request. The endpoint itself leaves out members that it does not know. */
+  readonly revision: Revision;
   readonly correlationId: string;
   /** The trace of `_meta.traceparent`, else the trace of the HTTP request. */
   readonly trace?: TraceContext | undefined;
@@ -111,7 +117,7 @@ export interface McpContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to stop: a waiting call should then answer. */
   readonly draining?: AbortSignal;
-  /** The capabilities that the client declared with this request. */
+  /** The capabilities that the client declared with this request; none in older revisions, whose requests do not declare them. */
   readonly capabilities: JsonMembers;
   /** The arguments of the call as JSON text, which keeps the spelling of numbers. */
   readonly argumentsText: () => string;

@@ -40,8 +40,8 @@ export interface McpEndpointOptions extends ReceiveOptions {
 }
 
 /**
- * The MCP endpoint of the revision 2026-07-28, at the path where it is mounted. It keeps no state between requests, so any instance
- * answers any request. HTTP checks refuse with a problem document, all other checks with a JSON-RPC error.
+ * The MCP endpoint, at the path where it is mounted. It keeps no state between requests, so any instance answers any request, also
+ * those of revisions whose clients begin with `initialize`. HTTP checks refuse with a problem document, all other checks with a JSON-RPC error.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Chain {
   const { catalog, tokens, world, log, settings = mcpSettings, jsonLimits = strictJsonLimits } = options;

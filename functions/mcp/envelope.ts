@@ -48,6 +48,8 @@ export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMes
     if (!(error instanceof ServiceError)) throw error;
     return refusal(undefined, new McpError(ErrorCode.parse, `Parse error: ${error.message}`));
   }
+  if (Array.isArray(value))
+    return refusal(undefined, invalidRequest('batches are not served; send each message in its own request'));
   if (!isJsonObject(value)) return refusal(undefined, invalidRequest('the body is not one message'));
   const { jsonrpc, id, method, params = {} } = value;
   const isNotification = !Object.hasOwn(value, 'id');
@@ -122,10 +124,14 @@ export function readMeta({ params }: McpCall): RequestMeta {
   const logLevel = meta[`${prefix}logLevel`];
   if (logLevel !== undefined && !(typeof logLevel === 'string' && logLevels.has(logLevel)))
     throw invalidMeta('Invalid _meta: the log level is unknown');
-  const { progressToken } = meta;
-  if (progressToken !== undefined && typeof progressToken !== 'string' && typeof progressToken !== 'number')
-    throw invalidMeta('Invalid _meta: the progress token is neither a string nor a number');
-  return { capabilities, progressToken };
+  return { capabilities, progressToken: progressTokenOf(meta) };
+}
+
+/** Throws for a token of another type. */
+export function progressTokenOf({ progressToken }: JsonMembers): RequestMeta['progressToken'] {
+  if (progressToken === undefined || typeof progressToken === 'string' || typeof progressToken === 'number')
+    return progressToken;
+  throw invalidMeta('Invalid _meta: the progress token is neither a string nor a number');
 }
 
 function isImplementation(value: unknown): boolean {

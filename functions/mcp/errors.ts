@@ -1,9 +1,6 @@
 import type { JsonMembers } from '../kernel/json-kinds.ts';
 
-/** The only revision of the Model Context Protocol that the endpoint supports. */
-export const REVISION = '2026-07-28';
-
-/** The error codes of the revision (JSON-RPC 2.0 section 5.1 and the codes of the protocol itself). */
+/** The error codes of the protocol: those of JSON-RPC 2.0 section 5.1, then its own. */
 export const ErrorCode = {
   parse: -32700,
   invalidRequest: -32600,
@@ -13,6 +10,8 @@ export const ErrorCode = {
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,
+  /** Only in revisions before 2026-07-28, which answers -32602. */
+  resourceNotFound: -32002,
 } as const;
 
 /** Errors with other codes have the status 200, like results. */
@@ -62,11 +61,17 @@ export function headerMismatch(header: string): McpError {
   return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header}`);
 }
 
-export function unsupportedVersion(requested: string): McpError {
-  return new McpError(ErrorCode.unsupportedVersion, 'Unsupported protocol version', {
-    supported: [REVISION],
+/** Says what is served and what to do, because many programs show their user nothing but this text. */
+export function unsupportedVersion(requested: string, supported: readonly string[]): McpError {
+  const words = `this endpoint serves ${supported.join(', ')}; set the client to one of these revisions`;
+  return new McpError(ErrorCode.unsupportedVersion, `Unsupported protocol version: ${words}`, {
+    supported,
     requested,
   });
+}
+
+export function unknownMethod(): McpError {
+  return new McpError(ErrorCode.unknownMethod, 'Method not found');
 }
 
 export function missingCapability(requiredCapabilities: JsonMembers): McpError {

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/world.ts';
 import type { McpCatalog, McpContext } from './catalog.ts';
 import type { McpCall } from './envelope.ts';
 import type { MirrorFields } from './header-fields.ts';
+import { type Revision, revisions } from './revisions.ts';
 
 /** The parts of the protocol that all requests share. */
 export interface McpParts {
@@ -17,6 +18,8 @@ export interface McpParts {
 }
 
 export interface McpSettings {
+  /** The revisions that are served, the newest first. */
+  readonly revisions: readonly Revision[];
   /** Items on a page of a list. */
   readonly pageSize: number;
   /** How long a client may keep the answer of `server/discover`, in milliseconds. */
@@ -28,6 +31,7 @@ export interface McpSettings {
 }
 
 export const mcpSettings: McpSettings = {
+  revisions,
   pageSize: 100,
   discoverTtlMs: 300_000,
   listTtlMs: 60_000,

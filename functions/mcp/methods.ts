@@ -1,6 +1,7 @@
 import type { McpCatalog } from './catalog.ts';
 import { discover } from './discover.ts';
 import type { AnswerMethod } from './exchange.ts';
+import { initialize, ping } from './older/initialize.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { listen } from './subscriptions.ts';
@@ -8,16 +9,30 @@ import { cancelTask, getTask, updateTask } from './tasks.ts';
 import { callTool, listTools } from './tools.ts';
 
 /** The methods of a catalog. The endpoint neither advertises nor answers the methods of an absent part. */
-export function methodsOf({
-  tools,
-  resources,
-  prompts,
-  complete: completes,
-  tasks,
-}: McpCatalog): ReadonlyMap<string, AnswerMethod> {
-  const methods: Readonly<Record<string, AnswerMethod>> = {
+export function methodsOf(catalog: McpCatalog): ReadonlyMap<string, AnswerMethod> {
+  return mapOf({
     'server/discover': discover,
     'subscriptions/listen': listen,
+    ...sharedMethodsOf(catalog),
+    ...(catalog.tasks
+      ? { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask }
+      : {}),
+  });
+}
+
+/** The methods of the catalog in older revisions, which have neither its tasks nor its subscriptions. */
+export function olderMethodsOf(catalog: McpCatalog): ReadonlyMap<string, AnswerMethod> {
+  return mapOf({ initialize, ping, ...sharedMethodsOf(catalog) });
+}
+
+type Methods = Readonly<Record<string, AnswerMethod>>;
+
+function mapOf(methods: Methods): ReadonlyMap<string, AnswerMethod> {
+  return new Map(Object.entries(methods));
+}
+
+function sharedMethodsOf({ tools, resources, prompts, complete: completes }: McpCatalog): Methods {
+  return {
     ...(tools ? { 'tools/list': listTools, 'tools/call': callTool } : {}),
     ...(resources
       ? {
@@ -28,7 +43,5 @@ export function methodsOf({
       : {}),
     ...(prompts ? { 'prompts/list': listPrompts, 'prompts/get': getPrompt } : {}),
     ...(completes ? { 'completion/complete': complete } : {}),
-    ...(tasks ? { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask } : {}),
   };
-  return new Map(Object.entries(methods));
 }

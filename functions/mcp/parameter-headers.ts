@@ -64,15 +64,21 @@ function misplaced(value: unknown, path: readonly string[]): string[] {
   return own ? [`${KEYWORD} below /${path.join('/')} is not reached through properties`, ...below] : below;
 }
 
-/** Throws if a marked argument and its header differ, or if one of them is absent. */
+/**
+ * Throws if a marked argument and its header differ, or if one of them is absent. `mayLack`: clients of older revisions do not send
+ * the headers.
+ */
 export function checkParameterHeaders(
   headers: readonly ParameterHeader[],
   toolArguments: JsonObject,
   fields: MirrorFields,
+  mayLack: boolean,
 ): void {
   for (const { name, path } of headers) {
     const header = `Mcp-Param-${name}`;
-    if (!agrees(valueAt(toolArguments, path), fields.encoded(header))) throw headerMismatch(header);
+    const field = fields.encoded(header);
+    if (mayLack && field === 'absent') continue;
+    if (!agrees(valueAt(toolArguments, path), field)) throw headerMismatch(header);
   }
 }
 

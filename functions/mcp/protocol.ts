@@ -3,22 +3,15 @@ import type { TraceContext } from '../kernel/log.ts';
 import type { StrictJsonLimits } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 import type { McpCapacity, McpContext } from './catalog.ts';
-import {
-  type McpCall,
-  type RequestId,
-  type RequestMeta,
-  readMessage,
-  SERVER_INFO,
-  traceIn,
-} from './envelope.ts';
-import { ErrorCode, McpError } from './errors.ts';
+import { type McpCall, type RequestId, type RequestMeta, readMessage, traceIn } from './envelope.ts';
+import { type Era, erasOf } from './eras.ts';
+import { McpError, unknownMethod } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
-import { mirrorFieldsOf } from './header-fields.ts';
+import { type MirrorFields, mirrorFieldsOf } from './header-fields.ts';
 import { MessageQueue } from './message-queue.ts';
-import { methodsOf } from './methods.ts';
-import { checkMethodHeaders, checkVersion } from './mirrored.ts';
+import { checkMethodHeaders } from './mirrored.ts';
 import { mcpErrorOf, refusalFor } from './refusals.ts';
-import { readRound } from './request-state.ts';
+import { checkNotification, type Revision, revisionOf } from './revisions.ts';
 
 /** One request to the endpoint, after the checks of HTTP and of the caller. */
 interface McpRequest {
@@ -54,9 +47,10 @@ export interface ReplyFacts {
 export type McpProtocol = (request: McpRequest) => Promise<McpReply>;
 
 export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpProtocol {
-  const methods = methodsOf(parts.catalog);
+  const eraOf = erasOf(parts);
+  const served = parts.settings.revisions;
+  const methods = new Set(served.flatMap((revision) => [...eraOf(revision).methods.keys()]));
 
-  /** The checks in the order of the revision, then the method. */
   const answer = async (
     call: McpCall,
     request: McpRequest,
@@ -64,47 +58,25 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
     facts: Facts,
   ): Promise<JsonMembers> => {
     const fields = mirrorFieldsOf(request.rawHeaders);
-    const meta = checkVersion(call, fields);
-    checkMethodHeaders(call, fields);
-    const method = methods.get(call.method);
-    if (!method) throw new McpError(ErrorCode.unknownMethod, 'Method not found');
-    const round = await readRound(parts, call, request.caller);
-    const context: McpContext = {
-      caller: request.caller,
-      correlationId: request.correlationId,
-      trace: facts.trace,
-      signal: request.signal,
-      argumentsText: call.argumentsText,
-      longNumbers: call.longNumbers,
-      capabilities: meta.capabilities,
-      notifyProgress: progressOf(meta, queue),
-      matched: (operation) => {
-        facts.operation = operation;
-      },
-      ...(request.draining === undefined ? {} : { draining: request.draining }),
-      ...(request.capacity === undefined ? {} : { capacity: request.capacity }),
-      ...round,
-    };
-    const refused = (refusal: Refusal): void => {
-      facts.refusal = refusal;
-    };
-    const notify = (message: JsonMembers): void => queue.push({ jsonrpc: '2.0', ...message });
-    return method({ parts, call, fields, context, refused, notify });
+    const revision = revisionOf(call, fields, served);
+    const era = eraOf(revision);
+    try {
+      return era.result(await answerIn({ revision, era, call, fields, request, parts, queue, facts }));
+    } catch (error) {
+      throw era.error(error);
+    }
   };
 
   return async (request) => {
     const read = readMessage(request.body, limits);
-    if (read.kind === 'notification') return { status: 202, method: null, facts: {}, message: null };
-    if (read.kind === 'refusal') {
-      const facts = { refusal: refusalFor(read.error) };
-      return { status: read.error.status, method: null, facts, message: errorMessage(read.id, read.error) };
-    }
+    if (read.kind === 'notification') return notified(request, served);
+    if (read.kind === 'refusal') return refusalReply(read.id, read.error);
     const { call } = read;
     const method = methods.has(call.method) ? call.method : null;
     const queue = new MessageQueue();
     const facts: Facts = { trace: traceIn(call) ?? request.trace };
     const final = answer(call, request, queue, facts)
-      .then((result) => ({ status: 200, message: resultMessage(call.id, result, parts) }))
+      .then((result) => ({ status: 200, message: { jsonrpc: '2.0', id: call.id, result } }))
       .catch((error: unknown) => {
         facts.refusal = refusalFor(error);
         const refusal = mcpErrorOf(error, parts, { ...request, ...facts });
@@ -119,6 +91,66 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
   };
 }
 
+/** Accepts a notification and drops it: none of them changes anything here. */
+function notified({ rawHeaders }: McpRequest, served: readonly Revision[]): McpReply {
+  try {
+    checkNotification(mirrorFieldsOf(rawHeaders), served);
+    return { status: 202, method: null, facts: {}, message: null };
+  } catch (error) {
+    if (error instanceof McpError) return refusalReply(undefined, error);
+    throw error;
+  }
+}
+
+function refusalReply(id: RequestId | undefined, error: McpError): McpReply {
+  const facts = { refusal: refusalFor(error) };
+  return { status: error.status, method: null, facts, message: errorMessage(id, error) };
+}
+
+/** A request whose revision is known. */
+interface Opened {
+  readonly revision: Revision;
+  readonly era: Era;
+  readonly call: McpCall;
+  readonly fields: MirrorFields;
+  readonly request: McpRequest;
+  readonly parts: McpParts;
+  readonly queue: MessageQueue;
+  readonly facts: Facts;
+}
+
+/** The checks in the order of the revision, then the method. */
+async function answerIn(opened: Opened): Promise<JsonMembers> {
+  const { revision, era, call, fields, request, parts, queue, facts } = opened;
+  const meta = era.readMeta(call, request.rawHeaders);
+  checkMethodHeaders(call, fields, era.mayLackMirrors);
+  const method = era.methods.get(call.method);
+  if (!method) throw unknownMethod();
+  const round = await era.readRound(call, request.caller);
+  const context: McpContext = {
+    caller: request.caller,
+    revision,
+    correlationId: request.correlationId,
+    trace: facts.trace,
+    signal: request.signal,
+    argumentsText: call.argumentsText,
+    longNumbers: call.longNumbers,
+    capabilities: meta.capabilities,
+    notifyProgress: progressOf(meta, queue),
+    matched: (operation) => {
+      facts.operation = operation;
+    },
+    ...(request.draining === undefined ? {} : { draining: request.draining }),
+    ...(request.capacity === undefined ? {} : { capacity: request.capacity }),
+    ...round,
+  };
+  const refused = (refusal: Refusal): void => {
+    facts.refusal = refusal;
+  };
+  const notify = (message: JsonMembers): void => queue.push({ jsonrpc: '2.0', ...message });
+  return method({ parts, call, fields, context, refused, notify });
+}
+
 type Facts = { -readonly [Name in keyof ReplyFacts]: ReplyFacts[Name] };
 
 /** Notifies only a client that sent a progress token, and only of rising values. */
@@ -130,11 +162,6 @@ function progressOf({ progressToken }: RequestMeta, queue: MessageQueue): McpCon
     const params = { progressToken, progress, ...(total === undefined ? {} : { total }) };
     queue.push({ jsonrpc: '2.0', method: 'notifications/progress', params });
   };
-}
-
-function resultMessage(id: RequestId, result: JsonMembers, { catalog }: McpParts): JsonMembers {
-  const meta = { ...(result['_meta'] as object | undefined), [SERVER_INFO]: catalog.serverInfo };
-  return { jsonrpc: '2.0', id, result: { ...result, _meta: meta } };
 }
 
 function errorMessage(id: RequestId | undefined, { code, message, data }: McpError): JsonMembers {

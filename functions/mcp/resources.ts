@@ -1,9 +1,10 @@
 import type { JsonMembers } from '../kernel/json-kinds.ts';
 import type { ResourceAnswer } from './catalog.ts';
-import { invalidParams } from './errors.ts';
+import { ErrorCode, invalidParams, McpError } from './errors.ts';
 import type { AnswerMethod, McpExchange } from './exchange.ts';
 import { listResult } from './lists.ts';
 import { inputRequiredResult, isRepeated } from './request-state.ts';
+import { isOlder, type Revision } from './revisions.ts';
 
 export const listResources: AnswerMethod = async (exchange) => {
   const { parts, context } = exchange;
@@ -32,10 +33,15 @@ export const readResource: AnswerMethod = async (exchange) => {
   if (typeof uri !== 'string') throw invalidParams('Invalid params: the uri is not a string');
   const answer = await answerOf(exchange, uri);
   // The caller gets the same error for a resource that it may not read.
-  if (answer === null) throw invalidParams('Resource not found', { uri });
+  if (answer === null) throw resourceNotFound(uri, exchange.context.revision);
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
   return { resultType: 'complete', contents: answer.contents, ...cacheMembers(exchange, answer) };
 };
+
+function resourceNotFound(uri: string, revision: Revision): McpError {
+  const code = isOlder(revision) ? ErrorCode.resourceNotFound : ErrorCode.invalidParams;
+  return new McpError(code, 'Resource not found', { uri });
+}
 
 async function answerOf({ parts, context }: McpExchange, uri: string): Promise<ResourceAnswer | null> {
   const { resources } = parts.catalog;

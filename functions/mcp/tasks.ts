@@ -1,6 +1,6 @@
 import { demandCapabilities, taskCapability } from './capabilities.ts';
 import type { McpTasks } from './catalog.ts';
-import { ErrorCode, invalidParams, McpError } from './errors.ts';
+import { invalidParams, type McpError, unknownMethod } from './errors.ts';
 import type { AnswerMethod, McpExchange } from './exchange.ts';
 import { readInputResponses } from './request-state.ts';
 import { wholeTask } from './results.ts';
@@ -29,7 +29,7 @@ export const cancelTask: AnswerMethod = async (exchange) => {
 /** Checks the capability first, so that a client without it learns nothing about an id. */
 function taskCall({ parts, call, context }: McpExchange): { tasks: McpTasks; taskId: string } {
   const { tasks } = parts.catalog;
-  if (!tasks) throw new McpError(ErrorCode.unknownMethod, 'Method not found');
+  if (!tasks) throw unknownMethod();
   demandCapabilities(taskCapability, context.capabilities);
   const { taskId } = call.params;
   if (typeof taskId !== 'string') throw invalidParams('Invalid params: the task id is not a string');

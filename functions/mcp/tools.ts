@@ -9,9 +9,12 @@ import { checkParameterHeaders, parameterHeadersOf } from './parameter-headers.t
 import { refusalFor, toolError } from './refusals.ts';
 import { inputRequiredResult } from './request-state.ts';
 import { taskHead, toolResult } from './results.ts';
+import { isOlder } from './revisions.ts';
 
+/** A client of an older revision names no capabilities with its calls, so it does not see the tools that need one. */
 async function toolsOf({ parts, context }: McpExchange): Promise<readonly McpTool[]> {
-  return (await parts.catalog.tools?.(context.caller)) ?? [];
+  const tools = (await parts.catalog.tools?.(context.caller)) ?? [];
+  return isOlder(context.revision) ? tools.filter(({ needs }) => needs === undefined) : tools;
 }
 
 /** The list does not depend on the client's capabilities, because caches do not include them in their keys. */
@@ -29,7 +32,8 @@ export const callTool: AnswerMethod = async (exchange) => {
   const tool = (await toolsOf(exchange)).find(({ definition }) => definition.name === name);
   // The caller gets the same error for a tool that it may not use.
   if (!tool) throw invalidParams('Invalid params: unknown tool');
-  checkParameterHeaders(parameterHeadersOf(tool.definition.inputSchema).headers, toolArguments, fields);
+  const { headers } = parameterHeadersOf(tool.definition.inputSchema);
+  checkParameterHeaders(headers, toolArguments, fields, isOlder(context.revision));
   if (tool.operation !== undefined) context.matched(tool.operation);
   demandCapabilities(tool.needs ?? {}, context.capabilities);
   let answer: ToolAnswer;

@@ -17,6 +17,11 @@ export class WrittenItems {
     return [opening, ...pieces, closing];
   }
 
+  /** The list of other items. A stable one for each item keeps its text. */
+  map(change: (item: object) => object): WrittenItems {
+    return new WrittenItems(this.#items.map(change));
+  }
+
   /** For callers of `JSON.stringify`. */
   toJSON(): readonly object[] {
     return this.#items;

@@ -1,17 +1,23 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { mcpDefaults } from '../../../contracts/generated/mcp/exposures.ts';
-import { integer, list, text, truth } from '../kinds.ts';
+import { choice, integer, list, text, truth } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { inDevelopment } from './defaults.ts';
 import { anyText, url } from './texts.ts';
 
 const operationId = text('the id of an operation', /^[A-Za-z][A-Za-z0-9]{0,99}$/);
 
+const revisions = { '2026-07-28': [], '2025-11-25': [], '2025-06-18': [], '2025-03-26': [] } as const;
+
+type McpRevision = keyof typeof revisions;
+
 /** The endpoint of the Model Context Protocol. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const mcp = {
   enabled: setting('Mcp:Enabled', truth(), false,
-    'Whether POST /mcp serves the Model Context Protocol, revision 2026-07-28.'),
+    'Whether POST /mcp serves the Model Context Protocol.'),
+  revisions: setting<readonly McpRevision[]>('Mcp:Revisions', list(choice(revisions)), Object.keys(revisions) as McpRevision[],
+    'Revisions of the protocol that the endpoint serves, at least one. A client of another revision is refused, and the refusal names these.'),
   enabledOperations: setting<readonly string[]>('Mcp:EnabledOperations', list(operationId), [],
     'Ids of operations that the endpoint offers beside those that it offers by default: all tasks are off until they are listed here.'),
   disabledOperations: setting<readonly string[]>('Mcp:DisabledOperations', list(operationId), [],

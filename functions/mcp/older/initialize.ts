@@ -1,0 +1,20 @@
+import { capabilitiesOf } from '../discover.ts';
+import { invalidParams } from '../errors.ts';
+import type { AnswerMethod } from '../exchange.ts';
+
+/**
+ * Agrees on a revision, from this request alone: there is no session, and any instance answers the requests after it. `ping` and
+ * these capabilities are all that older revisions have beside the methods that they share with the newest.
+ */
+export const initialize: AnswerMethod = async ({ parts: { catalog }, call, context }) => {
+  if (typeof call.params['protocolVersion'] !== 'string')
+    throw invalidParams('Invalid params: the protocol version is not a string');
+  return {
+    protocolVersion: context.revision,
+    capabilities: capabilitiesOf(catalog),
+    serverInfo: catalog.serverInfo,
+    ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
+  };
+};
+
+export const ping: AnswerMethod = () => Promise.resolve({});

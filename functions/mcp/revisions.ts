@@ -1,0 +1,80 @@
+import { type McpCall, versionOf } from './envelope.ts';
+import { headerMismatch, invalidMeta, unsupportedVersion } from './errors.ts';
+import type { MirrorFields } from './header-fields.ts';
+
+/** The revisions of the Model Context Protocol that the endpoint knows, and the one of a request. */
+
+/** The revision without sessions: each request names it, in its header and in its body. */
+export const REVISION = '2026-07-28';
+
+/** The revisions whose clients begin with `initialize`, the newest first. */
+const olderRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
+
+export type OlderRevision = (typeof olderRevisions)[number];
+export type Revision = typeof REVISION | OlderRevision;
+
+/** The newest first. */
+export const revisions: readonly Revision[] = [REVISION, ...olderRevisions];
+
+/** The revision of a request without the version header, which came with the next one. */
+const UNNAMED = '2025-03-26';
+
+const VERSION_HEADER = 'MCP-Protocol-Version';
+
+export function isOlder(revision: Revision): revision is OlderRevision {
+  return revision !== REVISION;
+}
+
+/**
+ * The revision of a request: the one in its header, with which a version in its body must agree. Only a request of an older revision may
+ * lack the header. `served` has the newest first. Throws for a revision that is not served.
+ */
+export function revisionOf(call: McpCall, fields: MirrorFields, served: readonly Revision[]): Revision {
+  const field = fields.plain(VERSION_HEADER);
+  if (field === 'malformed') throw headerMismatch(VERSION_HEADER);
+  const header = field === 'absent' ? undefined : field.value;
+  // Clients send a header only after `initialize`, whose parameters name the version.
+  if (call.method === 'initialize' && header !== REVISION && !namesVersion(call))
+    return agreedRevision(call, served);
+  if (header === undefined) {
+    if (namesVersion(call) || !served.some(isOlder)) throw headerMismatch(VERSION_HEADER);
+    return servedRevision(UNNAMED, served);
+  }
+  const named = versionOf(call);
+  if (named !== undefined && named !== header) throw headerMismatch(VERSION_HEADER);
+  const revision = servedRevision(header, served);
+  if (named === undefined && revision === REVISION)
+    throw invalidMeta('Invalid _meta: the protocol version is missing');
+  return revision;
+}
+
+/** Throws for a notification whose header names no served revision. */
+export function checkNotification(fields: MirrorFields, served: readonly Revision[]): void {
+  const field = fields.plain(VERSION_HEADER);
+  if (field === 'malformed') throw headerMismatch(VERSION_HEADER);
+  if (field !== 'absent') servedRevision(field.value, served);
+}
+
+/** The requested revision, else the newest that has an `initialize`. */
+function agreedRevision({ params }: McpCall, served: readonly Revision[]): OlderRevision {
+  const { protocolVersion } = params;
+  const older = served.filter(isOlder);
+  const agreed = older.find((each) => each === protocolVersion) ?? older[0];
+  if (agreed !== undefined) return agreed;
+  throw unsupportedVersion(typeof protocolVersion === 'string' ? protocolVersion : '', served);
+}
+
+function servedRevision(named: string, served: readonly Revision[]): Revision {
+  const revision = served.find((each) => each === named);
+  if (revision === undefined) throw unsupportedVersion(named, served);
+  return revision;
+}
+
+/** Whether `_meta` has a version, of any type. */
+function namesVersion(call: McpCall): boolean {
+  try {
+    return versionOf(call) !== undefined;
+  } catch {
+    return true;
+  }
+}
