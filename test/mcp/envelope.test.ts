@@ -67,29 +67,28 @@ describe('version negotiation', () => {
 
   test.each([
     ['the header is missing', {}, {}, -32020],
-    ['both name another version', { 'MCP-Protocol-Version': old }, metaOf(old), -32022],
+    ['both name one before all that are served', { 'MCP-Protocol-Version': 'v1' }, metaOf('v1'), -32022],
     ['both name a version to come', { 'MCP-Protocol-Version': 'v999' }, metaOf('v999'), -32022],
     ['they differ', { 'MCP-Protocol-Version': old }, {}, -32020],
     ['they differ, and the body is the unknown one', undefined, metaOf('v999'), -32020],
     ['only the header names one', undefined, without, -32602],
-    ['only the header names one, another', { 'MCP-Protocol-Version': old }, without, -32022],
+    ['only the header names one, another', { 'MCP-Protocol-Version': 'v1' }, without, -32022],
     ['the body names a number', undefined, metaOf(1), -32602],
   ])('%s', async (_, header, params, expected) => {
     const { 'MCP-Protocol-Version': named, ...others } = fieldsOf(discover);
     const fields = { ...others, ...(header ?? { 'MCP-Protocol-Version': String(named) }) };
     const { status, code, data } = await sent(bodyOf(discover, params), fields);
     expect([status, code]).toEqual([400, expected]);
-    if (expected === -32022) expect(data).toMatchObject({ supported: ['2026-07-28'] });
+    if (expected === -32022)
+      expect(data).toMatchObject({ supported: ['2026-07-28', old, '2025-06-18', '2025-03-26'] });
   });
 
-  test('a client of an earlier revision learns the version from its initialize', async () => {
-    const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: old } };
-    expect(await sent(body, {})).toMatchObject({
-      status: 400,
-      code: -32022,
-      data: { supported: ['2026-07-28'], requested: old },
-    });
+  test('initialize is unknown in this revision, and its version in the body alone makes no older request', async () => {
     expect(await refusalOf(chain, 'initialize')).toEqual([404, -32601]);
+    const body = bodyOf('initialize', { protocolVersion: old });
+    expect(await sent(body, {})).toMatchObject({ status: 400, code: -32020 });
+    const bare = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: old } };
+    expect(await sent(bare, fieldsOf('initialize'))).toMatchObject({ status: 400, code: -32602 });
   });
 });
 

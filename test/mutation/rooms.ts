@@ -86,7 +86,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: ['functions/mcp/**/*.ts'],
     tests: [
       'functions/mcp/**/*.test.ts',
-      'test/mcp/{definitions,envelope,headers,lists,tasks,tools}.test.ts',
+      'test/mcp/{definitions,envelope,headers,lists,older-answers,older-requests,tasks,tools}.test.ts',
     ],
   },
   http: {
