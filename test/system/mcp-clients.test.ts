@@ -91,6 +91,40 @@ describe('the official client, pinned to the revision', () => {
   });
 });
 
+describe('the official client as it is, in an older revision', () => {
+  let client: Client;
+
+  beforeAll(async () => {
+    client = new Client({ name: 'interoperability', version: '1.0.0' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  });
+
+  afterAll(() => client.close());
+
+  test('agrees on 2025-11-25, and lists, calls and reads', async () => {
+    expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
+    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {} });
+    await client.ping();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('svc_records_query_v1');
+    expect(tools.map(({ name }) => name)).not.toContain(START);
+    const answer = await client.callTool({
+      name: 'svc_records_query_v1',
+      arguments: { collection: 'articles' },
+    });
+    // The client checks the values against the schema of the tool.
+    expect(answer.structuredContent).toMatchObject({ continuationToken: null });
+    const { contents } = await client.readResource({ uri: 'svc://health/v1' });
+    expect(contents).toMatchObject([{ uri: 'svc://health/v1' }]);
+  });
+
+  test('learns of refusals by their codes', async () => {
+    const code = (expected: number) => expect.objectContaining({ code: expected }) as object;
+    await expect(client.callTool({ name: START, arguments: {} })).rejects.toEqual(code(-32602));
+    await expect(client.readResource({ uri: 'svc://nothing/v1' })).rejects.toEqual(code(-32002));
+  });
+});
+
 describe('the command line of the inspector', () => {
   async function inspect(...args: readonly string[]): Promise<Record<string, unknown>> {
     const target = ['--cli', url, '--protocol-era', 'modern', '--transport', 'http'];

@@ -1,18 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serveAcceptance } from '../mcp/conformance-server.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type OfficialOutcome, runOfficialScenarios } from './official-scenarios.ts';
 
 /** O02: the official conformance scenarios of the revision, against the endpoint with a catalog that has their fixtures. */
-
-const runner = join(
-  import.meta.dirname,
-  '../../node_modules/@modelcontextprotocol/conformance/dist/index.js',
-);
 
 /** The scenarios of the tasks extension. The official verdict leaves them out, so each has a gate of its own. */
 const tasks: readonly (readonly [scenario: string, checks: number])[] = [
@@ -30,31 +19,11 @@ const tasks: readonly (readonly [scenario: string, checks: number])[] = [
 /** Other scenarios, which the official verdict does not count yet. */
 const pending = ['json-schema-2020-12', 'http-header-validation', 'http-custom-header-server-validation'];
 
-interface Outcome {
-  readonly exitCode: number | null;
-  readonly output: string;
-}
-
-let outcome: Outcome;
-let folder: string;
+let outcome: OfficialOutcome;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'svc-conformance-'));
-  const server = await serveAcceptance();
-  const args = [runner, 'server', '--url', server.url, '--requirements', '2026-07-28'];
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  outcome = { exitCode: child.exitCode, output: `${output}${errors}` };
-  await server.stop();
+  outcome = await runOfficialScenarios('2026-07-28');
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Passed and failed checks of the scenario. */
-function countsOf(scenario: string): readonly number[] {
-  const line = new RegExp(`^\\S+ ${scenario}: (\\d+) passed, (\\d+) failed`, 'm').exec(outcome.output);
-  return (line ?? []).slice(1).map(Number);
-}
 
 test('O02: every required scenario passes', () => {
   expect(outcome.exitCode, outcome.output).toBe(0);
@@ -66,11 +35,11 @@ test('O02: every required scenario passes', () => {
 
 describe('O02: a scenario that the verdict leaves out', () => {
   test.each(tasks)('%s passes all of its %i checks', (scenario, checks) => {
-    expect(countsOf(scenario), outcome.output).toEqual([checks, 0]);
+    expect(outcome.countsOf(scenario), outcome.output).toEqual([checks, 0]);
   });
 
   test.each(pending)('%s passes', (scenario) => {
-    const [passed = 0, failed] = countsOf(scenario);
+    const [passed = 0, failed] = outcome.countsOf(scenario);
     expect(passed).toBeGreaterThan(0);
     expect(failed).toBe(0);
   });
