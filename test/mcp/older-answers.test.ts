@@ -53,9 +53,9 @@ const { chain } = mcpStage({}, rich);
 const call = (name: string, more: object = {}) => ({ name, arguments: {}, ...more });
 
 /** The tools that need a capability of the client, in the order of their names. */
-const catalog = rich(acceptanceCatalog(new MemoryTasks(new ManualWorld().clock, () => 'task')));
-const tools = (await catalog.tools?.({ kind: 'development', principal: null })) ?? [];
-const needy = tools.flatMap(({ needs, definition }) => (needs ? [definition.name] : [])).sort();
+const whole = rich(acceptanceCatalog(new MemoryTasks(new ManualWorld().clock, () => 'task')));
+const offered = (await whole.tools?.({ kind: 'development', principal: null })) ?? [];
+const needy = offered.flatMap(({ needs, definition }) => (needs ? [definition.name] : [])).sort();
 
 const requests: readonly (readonly [method: string, params: Record<string, unknown>])[] = [
   ['initialize', initializeParams('2025-11-25')],

@@ -16,8 +16,11 @@ const EARLY: OlderRevision = '2025-03-26';
 export function olderResult(revision: OlderRevision, result: JsonMembers): JsonMembers {
   const { resultType = 'complete' } = result;
   if (resultType !== 'complete') throw needsNewest();
-  const entries = Object.entries(result).map(([name, value]) => [name, memberFor(revision, name, value)]);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonMembers;
+  const entries = Object.entries(result).map(([name, value]): [string, unknown] => [
+    name,
+    memberFor(revision, name, value),
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
 /** The errors that are results of HTTP in the newest revision are messages with the status 200 in the older ones. */
