@@ -12,7 +12,11 @@ function faults(host: 'embedded' | 'functions', ...given: readonly string[]): st
 describe('the settings of the MCP endpoint have a fault for', () => {
   test.each([
     ['no revision', ['Revisions=[]'], /Revisions is empty/],
-    ['a revision that it does not know', ['Revisions:0=2024-11-05'], /Revisions:0 must be one of 2026-07-28/],
+    [
+      'a revision that it does not know',
+      ['Revisions:0=2025-11-25', 'Revisions:1=2024-11-05'],
+      /Revisions:1 must be one of 2026-07-28/,
+    ],
     ['an operation that it cannot offer', ['EnabledOperations:0=pruneTraces'], /names no operation/],
     ['an operation that does not exist', ['DisabledOperations:0=nothing'], /names no operation/],
     [

@@ -61,9 +61,16 @@ export function headerMismatch(header: string): McpError {
   return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header}`);
 }
 
-/** Says what is served and what to do, because many programs show their user nothing but this text. */
-export function unsupportedVersion(requested: string, supported: readonly string[]): McpError {
-  const words = `this endpoint serves ${supported.join(', ')}; set the client to one of these revisions`;
+/**
+ * Says what is served and what to do, because many programs show their user nothing but this text. `supported` are the revisions
+ * among which the client can choose with the next request.
+ */
+export function unsupportedVersion(
+  requested: string,
+  served: readonly string[],
+  supported: readonly string[] = served,
+): McpError {
+  const words = `this endpoint serves ${served.join(', ')}; set the client to one of these revisions`;
   return new McpError(ErrorCode.unsupportedVersion, `Unsupported protocol version: ${words}`, {
     supported,
     requested,

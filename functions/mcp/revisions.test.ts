@@ -114,6 +114,14 @@ describe('fewer revisions', () => {
         data: { supported: served, requested: 'hostile words' },
       }),
     );
+    // A client that names its version in the body chooses among the revisions that have it there, if there is one.
+    const supporting = (supported: readonly string[]): unknown =>
+      expect.objectContaining({ data: { supported, requested: 'v9' } });
+    const named = callOf('tools/list', meta('v9'));
+    expect(() => revisionOf(named, fieldsOf('v9'), served)).toThrow(supporting([NEWEST]) as Error);
+    expect(() => revisionOf(named, fieldsOf('v9'), ['2025-06-18'])).toThrow(
+      supporting(['2025-06-18']) as Error,
+    );
     expect(() => revisionOf(callOf('initialize', { protocolVersion: 5 }), fieldsOf(), [NEWEST])).toThrow(
       expect.objectContaining({ data: { supported: [NEWEST], requested: '' } }),
     );

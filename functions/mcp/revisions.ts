@@ -42,7 +42,7 @@ export function revisionOf(call: McpCall, fields: MirrorFields, served: readonly
   }
   const named = versionOf(call);
   if (named !== undefined && named !== header) throw headerMismatch(VERSION_HEADER);
-  const revision = servedRevision(header, served);
+  const revision = servedRevision(header, served, named !== undefined);
   if (named === undefined && revision === REVISION)
     throw invalidMeta('Invalid _meta: the protocol version is missing');
   return revision;
@@ -64,10 +64,12 @@ function agreedRevision({ params }: McpCall, served: readonly Revision[]): Older
   throw unsupportedVersion(typeof protocolVersion === 'string' ? protocolVersion : '', served);
 }
 
-function servedRevision(named: string, served: readonly Revision[]): Revision {
+/** `inBody`: the client knows revisions without a handshake, so it chooses among those where it can. */
+function servedRevision(named: string, served: readonly Revision[], inBody = false): Revision {
   const revision = served.find((each) => each === named);
-  if (revision === undefined) throw unsupportedVersion(named, served);
-  return revision;
+  if (revision !== undefined) return revision;
+  const newest = served.filter((each) => !isOlder(each));
+  throw unsupportedVersion(named, served, inBody && newest.length > 0 ? newest : served);
 }
 
 /** Whether `_meta` has a version, of any type. */

@@ -62,7 +62,7 @@ const ofHttp = new Set([-32700, -32600, -32020, -32022]);
 export function olderFaults(response: InjectedResponse, method: string, revision: OlderRevision): string[] {
   const wire = wires[revision];
   const messages = messagesOf(response);
-  const last = messages.at(-1) ?? {};
+  const last = withId(messages.at(-1) ?? {});
   const isStream = response.headers['content-type'] === 'text/event-stream';
   return [
     ...(isStream || messages.length === 1 ? [] : ['not one message']),
@@ -73,6 +73,13 @@ export function olderFaults(response: InjectedResponse, method: string, revision
       ? errorFaults(wire, last, last['error'], isStream ? null : response.status)
       : resultFaults(wire, last, method, response.status)),
   ];
+}
+
+/** A body that is refused before it is read has no id, which the older schemas cannot say: they know errors with an id alone. */
+function withId(message: Record<string, unknown>): Record<string, unknown> {
+  const { error } = message;
+  const isUnread = isJsonObject(error) && error['code'] === -32700 && !Object.hasOwn(message, 'id');
+  return isUnread ? { ...message, id: 1 } : message;
 }
 
 function errorFaults(

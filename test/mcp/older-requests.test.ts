@@ -176,7 +176,7 @@ describe('refusals', () => {
 describe('capabilities of clients', () => {
   const call = (name: string, more: object = {}) => ({ name, arguments: {}, ...more });
 
-  test('a tool that needs one is neither listed nor called, whatever the request says', async () => {
+  test('a tool that needs one is neither listed nor called', async () => {
     for (const revision of OLDER)
       for (const name of ['failing_job', 'test_missing_capability'])
         for (const _meta of [{}, withoutVersion(withCapabilities({ ...TASKS, sampling: {} }))]) {
