@@ -118,10 +118,8 @@ describe('fewer revisions', () => {
     const supporting = (supported: readonly string[]): unknown =>
       expect.objectContaining({ data: { supported, requested: 'v9' } });
     const named = callOf('tools/list', meta('v9'));
-    expect(() => revisionOf(named, fieldsOf('v9'), served)).toThrow(supporting([NEWEST]) as Error);
-    expect(() => revisionOf(named, fieldsOf('v9'), ['2025-06-18'])).toThrow(
-      supporting(['2025-06-18']) as Error,
-    );
+    expect(() => revisionOf(named, fieldsOf('v9'), served)).toThrow(supporting([NEWEST]));
+    expect(() => revisionOf(named, fieldsOf('v9'), ['2025-06-18'])).toThrow(supporting(['2025-06-18']));
     expect(() => revisionOf(callOf('initialize', { protocolVersion: 5 }), fieldsOf(), [NEWEST])).toThrow(
       expect.objectContaining({ data: { supported: [NEWEST], requested: '' } }),
     );

@@ -5,7 +5,7 @@ import { acceptanceCatalog } from './acceptance-catalog.ts';
 import { definitionOf, textOf } from './acceptance-definitions.ts';
 import { MemoryTasks } from './acceptance-tasks.ts';
 import { olderFaults } from './older-faults.ts';
-import { initializeParams, OLDER, olderAsk, olderSend } from './older-support.ts';
+import { initializeParams, OLDER, olderAsk, olderSend, olderTools } from './older-support.ts';
 import { ask, mcpStage, messagesOf } from './support.ts';
 
 /** Every answer of an older revision has the shape of that revision, and the content of the newest one. */
@@ -14,19 +14,19 @@ const VERSIONED = { Accept: 'application/json, text/event-stream' };
 
 /** Tools, resources and prompts with all that a revision may lack. */
 function rich(catalog: McpCatalog): McpCatalog {
-  const _meta = { 'svc.test/mark': true };
+  const mark = { _meta: { 'svc.test/mark': true } };
   const tool = (name: string, more: object, answer: object): McpTool => ({
-    definition: { ...definitionOf(name), title: 'A title', _meta, ...more },
+    definition: { ...definitionOf(name), title: 'A title', ...mark, ...more },
     call: () => Promise.resolve({ ...textOf('text'), ...answer }),
   });
   const objects = { type: 'object', properties: { a: { type: 'number' } } };
   const link = { type: 'resource_link', uri: 'svc://a', name: 'a' };
-  const embedded = { type: 'resource', resource: { uri: 'svc://a', text: 'b', _meta } };
+  const embedded = { type: 'resource', resource: { uri: 'svc://a', text: 'b', ...mark } };
   const tools = [
     tool('objects', { outputSchema: objects }, { structuredContent: { a: 1 } }),
     tool('lists', { outputSchema: { type: 'array' } }, { structuredContent: [1] }),
     tool('choices', { outputSchema: { anyOf: [objects] } }, { structuredContent: { a: 1 } }),
-    tool('contents', {}, { content: [{ type: 'text', text: 'a', _meta }, link, embedded], _meta }),
+    tool('contents', {}, { content: [{ type: 'text', text: 'a', ...mark }, link, embedded], ...mark }),
   ];
   return {
     ...catalog,
@@ -41,7 +41,7 @@ function rich(catalog: McpCatalog): McpCatalog {
               resultType: 'complete' as const,
               messages: [
                 { role: 'user', content: link },
-                { role: 'user', content: { type: 'text', text: 'a', _meta } },
+                { role: 'user', content: { type: 'text', text: 'a', ...mark } },
               ],
             }),
         },
@@ -103,20 +103,19 @@ describe.each(OLDER)('answers of %s', (revision) => {
   });
 
   test('list all tools that need no capability, twice the same', async () => {
-    const namesOf = (result: Record<string, unknown> | undefined) =>
-      (result?.['tools'] as { name: string }[]).map(({ name }) => name);
-    const older = namesOf((await olderAsk(chain, revision, 'tools/list')).result);
-    expect(namesOf((await olderAsk(chain, revision, 'tools/list')).result)).toEqual(older);
-    const newest = namesOf((await ask(chain, 'tools/list')).result);
-    expect(newest.filter((name) => !older.includes(name))).toEqual(needy);
-    expect(older.every((name) => newest.includes(name))).toBe(true);
+    const older = await olderTools(chain, revision);
+    expect(await olderTools(chain, revision)).toEqual(older);
+    const names = older.map(({ name }) => name);
+    const { result = {} } = await ask(chain, 'tools/list');
+    const newest = (result['tools'] as { name: string }[]).map(({ name }) => name);
+    expect(newest.filter((name) => !names.includes(name))).toEqual(needy);
+    expect(names.every((name) => newest.includes(name))).toBe(true);
   });
 });
 
 describe('what a revision lacks', () => {
   const toolOf = async (revision: (typeof OLDER)[number], name: string) => {
-    const { result } = await olderAsk(chain, revision, 'tools/list');
-    return (result?.['tools'] as Record<string, unknown>[]).find((tool) => tool['name'] === name);
+    return (await olderTools(chain, revision)).find((tool) => tool.name === name);
   };
   const resultOf = async (revision: (typeof OLDER)[number], name: string) =>
     (await olderAsk(chain, revision, 'tools/call', call(name))).result;
@@ -169,8 +168,8 @@ describe('what a revision lacks', () => {
   });
 
   test('the newest keeps all of it', async () => {
-    const { result } = await ask(chain, 'tools/list');
-    const tools = result?.['tools'] as Record<string, unknown>[];
+    const { result = {} } = await ask(chain, 'tools/list');
+    const tools = result['tools'] as Record<string, unknown>[];
     expect(tools.find(({ name }) => name === 'lists')).toMatchObject({ outputSchema: { type: 'array' } });
     expect((await ask(chain, 'tools/call', call('lists'))).result).toMatchObject({ structuredContent: [1] });
   });

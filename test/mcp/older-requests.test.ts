@@ -159,8 +159,10 @@ describe('refusals', () => {
     }
   });
 
-  test.each(['_meta', 'a text'])('parameters whose %s is of another type are invalid', async (wrong) => {
-    const params = wrong === '_meta' ? { _meta: 1 } : { _meta: { progressToken: {} } };
+  test.each([
+    ['metadata', { _meta: 1 }],
+    ['progress token', { _meta: { progressToken: {} } }],
+  ])('a %s of another type is invalid', async (_, params) => {
     const { status, error } = await olderAsk(chain, '2025-11-25', 'tools/list', params);
     expect([status, error?.code]).toEqual([200, -32602]);
   });
@@ -179,12 +181,12 @@ describe('capabilities of clients', () => {
   test('a tool that needs one is neither listed nor called', async () => {
     for (const revision of OLDER)
       for (const name of ['failing_job', 'test_missing_capability'])
-        for (const _meta of [{}, withoutVersion(withCapabilities({ ...TASKS, sampling: {} }))]) {
+        for (const meta of [{}, withoutVersion(withCapabilities({ ...TASKS, sampling: {} }))]) {
           const { status, error } = await olderAsk(
             chain,
             revision,
             'tools/call',
-            call(name, { _meta, task: {} }),
+            call(name, { _meta: meta, task: {} }),
           );
           expect([status, error?.code, error?.message]).toEqual([
             200,

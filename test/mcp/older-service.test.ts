@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { olderFaults } from './older-faults.ts';
-import { initializeParams, OLDER, olderAsk, olderSend } from './older-support.ts';
+import { initializeParams, OLDER, olderAsk, olderSend, olderTools } from './older-support.ts';
 import {
   callTool,
   createCollection,
@@ -52,8 +52,7 @@ describe.each(OLDER)('a client of %s', (revision) => {
 
   test('sees the tools of the newest revision without those for tasks, which it cannot call', async () => {
     const newest = await namesOf(one, 'writer');
-    const { result } = await olderAsk(one.chain, revision, 'tools/list', {}, as('writer'));
-    const names = (result?.['tools'] as { name: string }[]).map(({ name }) => name);
+    const names = (await olderTools(one.chain, revision, as('writer'))).map(({ name }) => name);
     expect(newest.filter((name) => !names.includes(name))).toHaveLength(12);
     expect(names).toHaveLength(17);
     expect(names.every((name) => newest.includes(name))).toBe(true);

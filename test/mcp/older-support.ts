@@ -37,3 +37,13 @@ export async function olderAsk(...sent: Parameters<typeof olderSend>): Promise<M
   const response = await olderSend(...sent);
   return { status: response.status, ...messagesOf(response).at(-1) };
 }
+
+/** The tools that `tools/list` shows. */
+export async function olderTools(
+  chain: Chain,
+  revision: OlderRevision,
+  headers: Record<string, string> = {},
+): Promise<readonly ({ readonly name: string } & Params)[]> {
+  const { result = {} } = await olderAsk(chain, revision, 'tools/list', {}, headers);
+  return (result['tools'] ?? []) as readonly ({ readonly name: string } & Params)[];
+}

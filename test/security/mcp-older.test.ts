@@ -6,6 +6,7 @@ import {
   olderBody,
   olderFields,
   olderSend,
+  olderTools,
 } from '../mcp/older-support.ts';
 import {
   createCollection,
@@ -104,8 +105,8 @@ describe.each(OLDER)('under %s', (revision) => {
 
   test('O04: neither metadata, client info nor forwarding headers name another caller', async () => {
     const forwarded = { 'X-Forwarded-User': 'neighbour', 'X-Goog-Authenticated-User-Email': 'neighbour' };
-    const _meta = { authorization: 'Bearer neighbour', principal: 'neighbour' };
-    const params = { name: 'svc_collections_list_v1', arguments: {}, _meta };
+    const meta = { authorization: 'Bearer neighbour', principal: 'neighbour' };
+    const params = { name: 'svc_collections_list_v1', arguments: {}, _meta: meta };
     const { result } = await ask('writer', 'tools/call', params, forwarded);
     expect(JSON.stringify(result)).toContain('articles');
     expect(JSON.stringify(result)).not.toContain('secrets');
@@ -113,8 +114,7 @@ describe.each(OLDER)('under %s', (revision) => {
 
   test('a caller sees no more tools than under the newest revision', async () => {
     for (const principal of ['reader', 'writer', 'runner', 'stranger']) {
-      const { result } = await ask(principal, 'tools/list');
-      const names = ((result?.['tools'] ?? []) as { name: string }[]).map(({ name }) => name);
+      const names = (await olderTools(service.chain, revision, as(principal))).map(({ name }) => name);
       const newest = await namesOf(service, principal);
       expect(names.filter((name) => !newest.includes(name))).toEqual([]);
     }
@@ -125,11 +125,11 @@ describe.each(OLDER)('under %s', (revision) => {
   test('no capability in the request opens the tools for tasks', async () => {
     expect(taskOperations.length).toBeGreaterThan(0);
     const given = { collection: 'articles', records: [record('x', 'y')] };
-    const _meta = { 'io.modelcontextprotocol/clientCapabilities': TASKS };
+    const meta = { 'io.modelcontextprotocol/clientCapabilities': TASKS };
     const params = {
       name: 'svc_records_start_batch_upsert_job_v1',
       arguments: given,
-      _meta,
+      _meta: meta,
       task: { ttl: 1 },
     };
     expect((await ask('writer', 'tools/call', params)).error?.code).toBe(-32602);
@@ -190,8 +190,8 @@ describe.each(OLDER)('under %s', (revision) => {
 
 test('a client cannot leave the rules of the newest revision by half of its marks', async () => {
   const version = 'io.modelcontextprotocol/protocolVersion';
-  const _meta = { [version]: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
-  const body = olderBody('tools/call', { name: 'svc_collections_list_v1', arguments: {}, _meta });
+  const meta = { [version]: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
+  const body = olderBody('tools/call', { name: 'svc_collections_list_v1', arguments: {}, _meta: meta });
   const codeOf = async (headers: Record<string, string>, sent: object = body) => {
     const response = await service.send({ body: sent, headers: { ...as('writer'), ...headers } });
     const [message] = messagesOf(response);
