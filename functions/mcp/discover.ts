@@ -9,7 +9,7 @@ import { REVISION } from './revisions.ts';
 export const discover: AnswerMethod = async ({ parts: { catalog, settings } }) => ({
   resultType: 'complete',
   supportedVersions: [REVISION],
-  capabilities: { ...capabilitiesOf(catalog), ...(catalog.tasks ? taskCapability : {}) },
+  capabilities: { ...catalogCapabilities(catalog), ...(catalog.tasks ? taskCapability : {}) },
   ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
   ttlMs: settings.discoverTtlMs,
   cacheScope: 'private',
@@ -17,7 +17,7 @@ export const discover: AnswerMethod = async ({ parts: { catalog, settings } }) =
 });
 
 /** The capabilities that the catalog has in every revision. */
-export function capabilitiesOf({ tools, resources, prompts, complete }: McpCatalog): JsonMembers {
+export function catalogCapabilities({ tools, resources, prompts, complete }: McpCatalog): JsonMembers {
   return {
     ...(tools ? { tools: {} } : {}),
     ...(resources ? { resources: {} } : {}),

@@ -1,7 +1,7 @@
 import type { McpCatalog } from './catalog.ts';
 import { discover } from './discover.ts';
 import type { AnswerMethod } from './exchange.ts';
-import { initialize, ping } from './older/initialize.ts';
+import { answerPing, initialize } from './older/initialize.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { listen } from './subscriptions.ts';
@@ -22,7 +22,7 @@ export function methodsOf(catalog: McpCatalog): ReadonlyMap<string, AnswerMethod
 
 /** The methods of the catalog in older revisions, which have neither its tasks nor its subscriptions. */
 export function olderMethodsOf(catalog: McpCatalog): ReadonlyMap<string, AnswerMethod> {
-  return mapOf({ initialize, ping, ...sharedMethodsOf(catalog) });
+  return mapOf({ initialize, ping: answerPing, ...sharedMethodsOf(catalog) });
 }
 
 type Methods = Readonly<Record<string, AnswerMethod>>;

@@ -1,4 +1,4 @@
-import { capabilitiesOf } from '../discover.ts';
+import { catalogCapabilities } from '../discover.ts';
 import { invalidParams } from '../errors.ts';
 import type { AnswerMethod } from '../exchange.ts';
 
@@ -11,10 +11,10 @@ export const initialize: AnswerMethod = async ({ parts: { catalog }, call, conte
     throw invalidParams('Invalid params: the protocol version is not a string');
   return {
     protocolVersion: context.revision,
-    capabilities: capabilitiesOf(catalog),
+    capabilities: catalogCapabilities(catalog),
     serverInfo: catalog.serverInfo,
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
   };
 };
 
-export const ping: AnswerMethod = () => Promise.resolve({});
+export const answerPing: AnswerMethod = () => Promise.resolve({});
