@@ -15,6 +15,8 @@ const DEFINITIONS = 'contracts/generated/mcp/definitions.json';
 
 export interface PinnedDefinition {
   readonly definition: { readonly name: string; readonly uri?: string };
+  /** The schema of rare arguments, which the list leaves out. */
+  readonly advanced?: object;
 }
 
 export type Pins = Readonly<Record<string, string>>;
@@ -24,8 +26,9 @@ export function pinName({ definition }: PinnedDefinition): string {
   return definition.uri ?? definition.name;
 }
 
-export function hashOf({ definition }: PinnedDefinition): string {
-  return `sha256:${createHash('sha256').update(JSON.stringify(definition)).digest('hex')}`;
+export function hashOf({ definition, advanced }: PinnedDefinition): string {
+  const text = JSON.stringify(advanced === undefined ? definition : [definition, advanced]);
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 export interface PinChange {

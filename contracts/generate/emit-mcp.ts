@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type CatalogOperation, type CatalogParameter, canonicalRoute, routeParameters } from './catalog.ts';
+import { KEY_ARGUMENT, keyParameter, keySchema, modelOf } from './mcp/members.ts';
+import { type MappedTool, mappedTool } from './mcp/tool.ts';
+import type { WrittenMap } from './mcp/types.ts';
 import { HEADER } from './print.ts';
 import { type Json, nullableBranch, REFERENCE, referenceName, type Schema, typesOf, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
@@ -12,14 +15,15 @@ import type { ContractSource } from './source.ts';
 /** The argument of every tool that reads on in an answer which is longer than one result. */
 const OFFSET_ARGUMENT = 'answerOffset';
 
-/** The argument that becomes the header `Idempotency-Key`. */
-const KEY_ARGUMENT = 'idempotencyKey';
-
 interface McpDefinition {
   readonly operationId: string;
   readonly group: string;
   readonly exposure: 'tool' | 'task' | 'resource';
   readonly definition: Json;
+  /** How the service makes a request of the arguments, and a result of the answer. Absent: they are the same. */
+  readonly map?: WrittenMap;
+  /** The schema of the argument `advanced`. */
+  readonly advanced?: Json;
 }
 
 /** @testonly */
@@ -28,8 +32,12 @@ export function mcpDefinitions(source: ContractSource): readonly McpDefinition[]
     const { id: operationId, group, mcp } = operation;
     const { exposure } = mcp;
     if (exposure === 'none') return [];
-    const definition = exposure === 'resource' ? resourceOf(operation) : toolOf(source, operation);
-    return [{ operationId, group, exposure, definition }];
+    if (exposure === 'resource')
+      return [{ operationId, group, exposure, definition: resourceOf(operation) }];
+    const mapped = mappedTool(source, operation);
+    const more = mapped === null ? {} : { map: mapped.map };
+    const advanced = mapped === null || mapped.advanced === null ? {} : { advanced: mapped.advanced };
+    return [{ operationId, group, exposure, definition: toolOf(source, operation, mapped), ...more, ...advanced }];
   });
 }
 
@@ -64,16 +72,16 @@ function resourceOf({ id, summary, description, mcp, responses }: CatalogOperati
   };
 }
 
-function toolOf(source: ContractSource, operation: CatalogOperation): Json {
+function toolOf(source: ContractSource, operation: CatalogOperation, mapped: MappedTool | null): Json {
   const { id, summary, mcp, responses, stability } = operation;
   const isRead = operation.mutation === 'read';
   const answer = responses.find(({ status }) => status < 300);
   return {
     name: mcp.name,
     title: summary,
-    description: descriptionOf(operation),
-    inputSchema: inputSchemaOf(source, operation),
-    ...(answer?.schema ? { outputSchema: outputSchemaOf(source, answer.schema) } : {}),
+    description: descriptionOf(operation, mapped?.description),
+    inputSchema: mapped?.inputSchema ?? inputSchemaOf(source, operation),
+    ...(answer?.schema ? { outputSchema: mapped?.outputSchema ?? outputSchemaOf(source, answer.schema) } : {}),
     annotations: {
       readOnlyHint: isRead,
       destructiveHint: !isRead && !isJobOfRead(source, operation),
@@ -96,7 +104,9 @@ function isJobOfRead({ catalog }: ContractSource, operation: CatalogOperation): 
   );
 }
 
-function descriptionOf({ description, stability, deprecation, mcp }: CatalogOperation): string {
+function descriptionOf(operation: CatalogOperation, ofMap?: string): string {
+  const { stability, deprecation, mcp } = operation;
+  const description = ofMap ?? operation.description;
   const task = mcp.exposure === 'task' ? ' Runs as a task; its result is the finished job.' : '';
   if (stability === 'preview') return `Preview, may change. ${description}${task}`;
   if (deprecation === null) return `${description}${task}`;
@@ -171,19 +181,6 @@ const offsetSchema: Schema = {
 
 function parameterSchema({ schema, description }: CatalogParameter): Schema {
   return { ...schema, description };
-}
-
-/** The contract bounds the field, which may hold more than the key; an argument is the key itself. */
-function keySchema({ limits }: ContractSource, { schema, description }: CatalogParameter): Schema {
-  const most = limits.find(({ name }) => name === 'identifierLengthMax');
-  return { ...schema, ...(typeof most?.value === 'number' ? { maxLength: most.value } : {}), description };
-}
-
-/** The header that carries the key, where the body does not. */
-function keyParameter({ idempotency, parameters }: CatalogOperation): CatalogParameter | undefined {
-  const { location } = idempotency;
-  if (location?.in !== 'header' || location.pointer !== undefined) return undefined;
-  return parameters.find(({ in: place, name }) => place === 'header' && name === location.name);
 }
 
 /** Whether the contract lists the values: what a deployment names, such as a handler, is an id, and no class to route by. */
@@ -284,10 +281,4 @@ function keywordsOf(schema: Json, keeps: (keyword: string) => boolean): Json {
       return [keyword, Object.fromEntries(members.map(([name, each]) => [name, keywordsOf(each, keeps)]))];
     }),
   );
-}
-
-function modelOf({ models }: ContractSource, name: string | null): Schema {
-  const model = name === null ? undefined : models.get(name);
-  if (model === undefined) throw new Error(`there is no model ${name ?? '(none)'}`);
-  return model.schema;
 }

@@ -10,6 +10,7 @@ import { emitOperations } from './emit-operations.ts';
 import { emitErrors, emitLimits } from './emit-tables.ts';
 import { emitValidators } from './emit-validators.ts';
 import { ContractFaults } from './faults.ts';
+import { lintTools } from './mcp/lint.ts';
 import { lintProfile } from './profile-lint.ts';
 import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
 import type { ContractSource } from './source.ts';
@@ -28,7 +29,7 @@ export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, ...SDK_FOLDERS];
  */
 export async function generate(source: ContractSource, root?: string): Promise<ReadonlyMap<string, string>> {
   const catalogFaults = lintCatalog(source, root);
-  const faults = catalogFaults.length > 0 ? catalogFaults : lintProfile(source);
+  const faults = catalogFaults.length > 0 ? catalogFaults : [...lintProfile(source), ...lintTools(source)];
   if (faults.length > 0) throw new ContractFaults(faults);
   const validators = await emitValidators(source);
   return new Map([

@@ -5,6 +5,7 @@ import { CATALOG_FILE, type CatalogFile, composeCatalog, groupFile, SHARED_FILE 
 import { expandGroups, type Surroundings } from './entries/expand.ts';
 import { lintEntries } from './entries/lint.ts';
 import type { GroupSource, SharedSource } from './entries/types.ts';
+import type { ToolMap, ToolSource } from './mcp/types.ts';
 import { type Json, type Model, mapReferences, REFERENCE, type Schema } from './schema.ts';
 import { compiledShapes, shapeFaults } from './shape.ts';
 
@@ -36,6 +37,8 @@ export interface ContractSource {
   /** Release version, from `package.json`. */
   readonly version: string;
   readonly license: string;
+  /** The maps of tools. Absent: none. */
+  readonly tools?: ToolSource;
 }
 
 /**
@@ -46,18 +49,26 @@ export function readSource(root: string): ContractSource {
   const read = (path: string) => readJson(join(root, path));
   const release = read('package.json') as { version: string; license: string };
   const surroundings = readSurroundings(root);
+  const groups = readEntries(join(root, OPERATIONS));
   return {
-    catalog: composeCatalog(
-      read(CATALOG_FILE) as CatalogFile,
-      expandGroups(readEntries(join(root, OPERATIONS)), surroundings),
-    ),
+    catalog: composeCatalog(read(CATALOG_FILE) as CatalogFile, expandGroups(groups, surroundings)),
     catalogSchema: read('contracts/catalog.schema.json') as Json,
     models: readModels(join(root, 'contracts/schemas')),
     problems: (read('contracts/errors.json') as { errors: ProblemSource[] }).errors,
     limits: (read('contracts/limits.json') as { limits: LimitSource[] }).limits,
     version: release.version,
     license: release.license,
+    tools: { maps: toolMaps(groups), models: surroundings.shared.toolModels ?? {} },
   };
+}
+
+function toolMaps(groups: Readonly<Record<string, GroupSource>>): Readonly<Record<string, ToolMap>> {
+  const entries = Object.values(groups).flatMap(({ operations }) => operations);
+  return Object.fromEntries(
+    entries.flatMap(({ id, mcp }) =>
+      typeof mcp === 'object' && mcp.tool !== undefined ? [[id, mcp.tool] as const] : [],
+    ),
+  );
 }
 
 const OPERATIONS = 'contracts/operations';

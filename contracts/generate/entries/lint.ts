@@ -187,8 +187,12 @@ function writtenOutSets(groups: Groups, { shared }: Surroundings): readonly stri
 /** The members and items of an entry that the composed catalog does not need: a default or a named part says the same. */
 function idleMembers(groups: Groups, surroundings: Surroundings): readonly string[] {
   return eachEntry(groups, (entry, group, name) => {
-    const composed = (written: EntrySource) =>
-      JSON.stringify(expandEntry(name, group, written, surroundings));
+    // The catalog has no maps of tools.
+    const composed = ({ mcp, ...rest }: EntrySource) =>
+      JSON.stringify([
+        expandEntry(name, group, mcp === undefined ? rest : { ...rest, mcp }, surroundings),
+        typeof mcp === 'object' ? mcp.tool : undefined,
+      ]);
     const whole = composed(entry);
     return shorter(entry)
       .filter(([, written]) => composed(written as EntrySource) === whole)

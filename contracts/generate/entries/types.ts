@@ -1,4 +1,5 @@
 import type { CatalogHeader, CatalogOperation, CatalogParameter } from '../catalog.ts';
+import type { ToolMap, ToolModel } from '../mcp/types.ts';
 
 /** Facts of an operation that bring problem codes with them; `problems.ts` says when each holds. */
 export type ImpliedCase =
@@ -23,6 +24,8 @@ export interface SharedSource extends NamedParts {
   readonly $schema?: string;
   readonly evidence: { readonly fixtures: readonly string[]; readonly catalogTests: readonly string[] };
   readonly impliedProblems: Readonly<Record<ImpliedCase, readonly string[]>>;
+  /** By model, the members that the arguments of tools have. */
+  readonly toolModels?: Readonly<Record<string, ToolModel>>;
 }
 
 /** `contracts/operations/<group>.json`: one group. The name of the file is the name of the group. */
@@ -94,7 +97,8 @@ export interface EntrySource
   readonly problemsBefore?: Readonly<Record<string, string>>;
   readonly mcp?:
     | Exclude<Exposure, 'none'>
-    | (Pick<CatalogOperation['mcp'], 'exposure'> & Partial<CatalogOperation['mcp']>);
+    | (Pick<CatalogOperation['mcp'], 'exposure'> &
+        Partial<CatalogOperation['mcp']> & { readonly tool?: ToolMap });
   readonly evidence?: { readonly fixtures?: readonly string[]; readonly tests?: readonly string[] };
 }
 

@@ -1,0 +1,49 @@
+import type { CatalogOperation } from '../catalog.ts';
+import { type Json, typesOf } from '../schema.ts';
+import type { ContractSource } from '../source.ts';
+import { toolInput } from './input.ts';
+import { modelOf } from './members.ts';
+import { toolOutput } from './output.ts';
+import { type Arguments, argumentOf, pointerOf, type ToolMap, type WrittenMap } from './types.ts';
+
+/** The parts of a tool that its map decides. */
+export interface MappedTool {
+  readonly description: string;
+  readonly inputSchema: Json;
+  readonly outputSchema: Json;
+  readonly advanced: Json | null;
+  readonly map: WrittenMap;
+}
+
+/** `null` for an operation without a map. */
+export function mappedTool(source: ContractSource, operation: CatalogOperation): MappedTool | null {
+  const map = source.tools?.maps[operation.id];
+  if (map === undefined) return null;
+  const answer = operation.responses.find(({ status }) => status < 300);
+  const model = modelOf(source, answer?.schema ?? null);
+  const isList = typesOf(model).includes('array') || map.answer?.items !== undefined;
+  return {
+    description: map.description,
+    ...toolInput(source, operation, map, isList),
+    outputSchema: toolOutput(source, model, map.answer ?? {}),
+    map: writtenMap(map, typesOf(model).includes('array')),
+  };
+}
+
+function writtenMap({ takes, advanced = {}, answer = {} }: ToolMap, isList: boolean): WrittenMap {
+  const defaults = [...Object.entries(takes), ...Object.entries(advanced)].flatMap(([name, written]) => {
+    const { default: value } = argumentOf(written);
+    return value === undefined ? [] : [[pointerOf(name, written), value] as const];
+  });
+  return {
+    takes: pointers(takes),
+    advanced: pointers(advanced),
+    defaults: Object.fromEntries(defaults),
+    answer,
+    isList,
+  };
+}
+
+function pointers(all: Arguments): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(all).map(([name, written]) => [name, pointerOf(name, written)]));
+}
