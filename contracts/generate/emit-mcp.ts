@@ -84,11 +84,14 @@ function toolOf(source: ContractSource, operation: CatalogOperation, mapped: Map
     ...(answer?.schema ? { outputSchema: mapped?.outputSchema ?? outputSchemaOf(source, answer.schema) } : {}),
     annotations: {
       readOnlyHint: isRead,
-      destructiveHint: !isRead && !isJobOfRead(source, operation),
-      idempotentHint: isRead,
+      // The other hints have a meaning for writes alone.
+      ...(isRead ? {} : { destructiveHint: !isJobOfRead(source, operation), idempotentHint: false }),
       openWorldHint: mcp.exposure === 'task',
     },
-    _meta: { 'svc.runtime/operation': id, 'svc.runtime/stability': stability },
+    _meta: {
+      'svc.runtime/operation': id,
+      ...(stability === 'public' ? {} : { 'svc.runtime/stability': stability }),
+    },
   };
 }
 

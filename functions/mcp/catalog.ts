@@ -52,8 +52,9 @@ export interface ToolDefinition {
   readonly outputSchema?: JsonObject;
   readonly annotations?: {
     readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
+    /** This hint and the next one have a meaning for writes alone. */
+    readonly destructiveHint?: boolean;
+    readonly idempotentHint?: boolean;
     readonly openWorldHint: boolean;
   };
   readonly _meta?: JsonObject;

@@ -173,7 +173,9 @@ function modelSchema(source: ContractSource, name: string, model: Schema, levels
   const properties = taken.map(([member, written]) => {
     const { description, values } = argumentOf(written);
     const plain = plainSchema(source, model.properties?.[member] ?? {}, below);
-    return [member, described(plain, description, values)] as const;
+    // The first level has described the members already.
+    const text = level > 1 ? undefined : description;
+    return [member, described(level > 1 ? withoutText(plain) : plain, text, values)] as const;
   });
   const required = taken.flatMap(([member, written]) =>
     model.required?.includes(member) === true || argumentOf(written).required === true ? [member] : [],
@@ -188,14 +190,14 @@ function outline({ properties }: ObjectSchema, tool: string): Schema {
     { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) },
   ]);
   return {
-    description: `Rare options. Resource svc://tools/${tool}/v1 describes them.`,
+    description: `Rare options: see resource svc://tools/${tool}/v1.`,
     ...closed(Object.fromEntries(outlined) as Readonly<Record<string, Schema>>, []),
   };
 }
 
 function includeSchema(include: NonNullable<AnswerMap['include']>): Schema {
   return {
-    description: 'Long parts that the answer leaves out otherwise.',
+    description: 'Parts to add to the answer.',
     type: 'array',
     items: { type: 'string', enum: Object.keys(include) },
   };
@@ -204,8 +206,8 @@ function includeSchema(include: NonNullable<AnswerMap['include']>): Schema {
 function offsetSchema(isList: boolean): Schema {
   return {
     description: isList
-      ? 'Number of items to skip, as the text of a long answer says.'
-      : 'Offset to go on in a long answer: its `part.nextOffset`.',
+      ? 'Items to skip, to go on in a long answer.'
+      : 'To go on in a long answer: its part.nextOffset.',
     type: 'integer',
     minimum: 0,
   };

@@ -18,16 +18,8 @@ export function toolOutput(source: ContractSource, model: Schema, answer: Answer
   return { type, properties: { ...properties, ...cut } } as unknown as Json;
 }
 
-const part: Schema = {
-  type: 'object',
-  properties: {
-    text: { type: 'string' },
-    offset: { type: 'integer' },
-    nextOffset: { type: ['integer', 'null'] },
-    length: { type: 'integer' },
-    hash: { type: 'string' },
-  },
-};
+/** A part of a long answer as text: text, offset, nextOffset, length and hash. */
+const part: Schema = { type: 'object' };
 
 interface Place {
   /** Levels of members still to describe. */
