@@ -82,6 +82,7 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
       tokens,
       serverInfo: { name: release.service, version: release.version },
       lengthMax: mcp.resultCharactersMax,
+      textContent: mcp.textContent,
       retainedMsMin: settings.execution.minRetainedHours * 3_600_000,
     }),
     tokens,

@@ -33,6 +33,8 @@ export interface McpTool {
   /** The operation behind it, for the log. */
   readonly operation?: string;
   readonly definition: ToolDefinition;
+  /** The schema of the arguments where the definition has only a part of it. Refusals may name all its members. */
+  readonly argumentsSchema?: JsonObject;
   /**
    * Capabilities that a client needs to call the tool, such as `taskCapability` for a tool that only runs as a task. Clients of older
    * revisions do not see the tool.
@@ -67,7 +69,6 @@ export interface McpResource {
   readonly read: (context: McpContext) => Promise<ResourceAnswer>;
 }
 
-/** @testonly */
 export interface McpResourceTemplate {
   /** `uriTemplate` is one of RFC 6570. */
   readonly definition: { readonly uriTemplate: string } & ResourceDescription;

@@ -23,7 +23,8 @@ export const listTemplates: AnswerMethod = async (exchange) => {
   return listResult(
     exchange,
     'resourceTemplates',
-    templates.map(({ definition }) => definition),
+    // Several items may answer addresses of one template.
+    [...new Set(templates.map(({ definition }) => definition))],
     ({ uriTemplate }) => uriTemplate,
   );
 };

@@ -42,7 +42,8 @@ export const callTool: AnswerMethod = async (exchange) => {
   } catch (error) {
     if (error instanceof McpError) throw error;
     exchange.refused(refusalFor(error));
-    const called = { given: toolArguments, inputSchema: tool.definition.inputSchema };
+    const inputSchema = tool.argumentsSchema ?? tool.definition.inputSchema;
+    const called = { given: toolArguments, inputSchema };
     return toolResult(toolError(error, called, parts, context));
   }
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);

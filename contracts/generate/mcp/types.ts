@@ -23,6 +23,8 @@ export interface AnswerMap {
   readonly items?: string;
   /** Paths from an item to the values of its line, such as `record/id`. */
   readonly line?: readonly string[];
+  /** The most characters of a value in a line; absent: 300. */
+  readonly excerpt?: number;
   /** By value of the argument `include`, the paths that the answer lacks without it, with `*` for the items of a list. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

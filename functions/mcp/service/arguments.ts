@@ -7,6 +7,9 @@ import { membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
+import { checkArguments } from './check-arguments.ts';
+import { argumentPointer, mappedRequest } from './mapped-request.ts';
+import { INCLUDE_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 /** Converts arguments of a tool to the input of its operation. Parameters and body members are arguments of one level. */
 
@@ -36,6 +39,50 @@ export function inputOf(
   const [route] = entry.routes;
   judgeOf(longNumbers, { floats: floatsOf(entry, route) })?.run(argumentsText());
   const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
+  const { body, ...input } = partsOf(entry, route, sent);
+  if (entry.bodyLimitBytes === null) return input;
+  return { ...input, body: entry.keepsText === true ? spelled(argumentsText(), body) : body };
+}
+
+/** The schema of a tool with a map, and the map. */
+export interface MappedArguments {
+  readonly map: ToolMap;
+  /** With the whole schema of `advanced`. */
+  readonly schema: JsonObject;
+}
+
+/**
+ * The same for a tool with a map. Throws in the names of the tool for arguments that its schema does not allow, and for numbers that a
+ * double would change.
+ */
+export function mappedInputOf(
+  entry: OperationEntry,
+  { map, schema }: MappedArguments,
+  given: JsonObject,
+  { argumentsText, longNumbers }: Pick<McpContext, 'argumentsText' | 'longNumbers'>,
+): InProcessInput {
+  checkArguments(given, schema);
+  const [route] = entry.routes;
+  const floats = floatsOf(entry, route).flatMap((pointer) => argumentPointer(map, pointer) ?? []);
+  judgeOf(longNumbers, { floats })?.run(argumentsText());
+  const { body, ...input } = partsOf(entry, route, mappedRequest(map, given));
+  return entry.bodyLimitBytes === null ? input : { ...input, body };
+}
+
+/** The parts of the answer that the caller asks for. */
+export function includeOf(given: JsonObject): readonly string[] {
+  const include = Object.hasOwn(given, INCLUDE_ARGUMENT) ? given[INCLUDE_ARGUMENT] : [];
+  return Array.isArray(include) ? include.map(String) : [];
+}
+
+interface RequestParts {
+  readonly params: Record<string, string>;
+  readonly query: Record<string, ParameterValue>;
+  readonly headers: Record<string, string>;
+  readonly body: Record<string, unknown>;
+}
+
+function partsOf(entry: OperationEntry, route: OperationRoute | undefined, sent: JsonObject): RequestParts {
   const params: Record<string, string> = {};
   const query: Record<string, ParameterValue> = {};
   const headers: Record<string, string> = {};
@@ -48,9 +95,7 @@ export function inputOf(
       if (value !== null) headers['idempotency-key'] = textOf(name, value);
     } else body[name] = value;
   }
-  if (entry.bodyLimitBytes === null) return { params, query, headers };
-  const isKept = entry.keepsText === true;
-  return { params, query, headers, body: isKept ? spelled(argumentsText(), body) : body };
+  return { params, query, headers, body };
 }
 
 function floatsOf({ floats = [] }: OperationEntry, route: OperationRoute | undefined): readonly string[] {

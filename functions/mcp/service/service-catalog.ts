@@ -3,6 +3,7 @@ import type { OperationEntry } from '../../../contracts/operation.ts';
 import { isFixedDocument } from '../../http/fixed-document.ts';
 import { PERMIT_BYTES } from '../../http/rate-limit.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { isJsonObject } from '../../kernel/json-kinds.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { McpCaller } from '../caller.ts';
 import { taskCapability } from '../capabilities.ts';
@@ -13,21 +14,33 @@ import type {
   McpTool,
   ResourceAnswer,
   ToolDefinition,
+  ToolResult,
 } from '../catalog.ts';
-import { inputOf, offsetOf } from './arguments.ts';
+import { advancedTemplate } from './advanced-template.ts';
+import { includeOf, inputOf, mappedInputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { instructions } from './instructions.ts';
+import { refusalOfTool } from './mapped-request.ts';
+import { mappedResult, type TextContent } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
 import { RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
+import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 /** The definition of one operation, from `contracts/generated/mcp/definitions.json`. */
 export type McpDefinition = { readonly operationId: string; readonly group: string } & (
-  | { readonly exposure: 'tool' | 'task'; readonly definition: ToolDefinition }
+  | ({ readonly exposure: 'tool' | 'task'; readonly definition: ToolDefinition } & ToolMapping)
   | { readonly exposure: 'resource'; readonly definition: McpResource['definition'] }
 );
+
+interface ToolMapping {
+  /** Absent: arguments and request are the same, and so are answer and result. */
+  readonly map?: ToolMap;
+  /** The schema of the argument `advanced`. */
+  readonly advanced?: JsonObject;
+}
 
 export interface ServiceCatalogParts extends ServiceOperations {
   readonly definitions: { readonly contentVersion: string; readonly definitions: readonly McpDefinition[] };
@@ -38,6 +51,7 @@ export interface ServiceCatalogParts extends ServiceOperations {
   readonly serverInfo: McpCatalog['serverInfo'];
   /** The most characters of an answer in one result. */
   readonly lengthMax: number;
+  readonly textContent: TextContent;
   /** Minimum time from the end of a run to its removal, in milliseconds. */
   readonly retainedMsMin: number;
 }
@@ -62,6 +76,11 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   const resources = offered.flatMap((each) =>
     each.exposure === 'resource' ? [{ entry: each.entry, item: resourceOf(parts, each) }] : [],
   );
+  const templates = offered.flatMap((each) =>
+    each.exposure === 'resource' || each.advanced === undefined
+      ? []
+      : [{ entry: each.entry, item: advancedTemplate(each.definition.name, each.advanced) }],
+  );
   return {
     serverInfo: parts.serverInfo,
     contentVersion: versionOf(
@@ -72,7 +91,7 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
     tools: (caller) => visible(parts, tools, caller),
     resources: {
       list: (caller) => visible(parts, resources, caller),
-      templates: () => Promise.resolve([]),
+      templates: (caller) => visible(parts, templates, caller),
     },
     tasks,
   };
@@ -92,39 +111,58 @@ async function visible<Item>(
   return items.filter((_, index) => allowed[index] === true).map(({ item }) => item);
 }
 
-interface OfferedTool {
+interface OfferedTool extends ToolMapping {
   readonly entry: OperationEntry;
   readonly exposure: 'tool' | 'task';
   readonly definition: ToolDefinition;
 }
 
-function toolOf(
-  parts: ServiceCatalogParts,
-  tasks: RunTasks,
-  { entry, exposure, definition }: OfferedTool,
-): McpTool {
+function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedTool): McpTool {
+  const { entry, exposure, definition, map } = offered;
+  const argumentsSchema = wholeSchema(offered);
   const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
-  const inputFrom = (given: JsonObject, context: McpContext) => inputOf(entry, names, given, context);
+  const admit = async (given: JsonObject, context: McpContext) => {
+    if (map === undefined) return callAs(parts, entry, inputOf(entry, names, given, context), context);
+    const input = mappedInputOf(entry, { map, schema: argumentsSchema }, given, context);
+    return callAs(parts, entry, input, context).catch((error: unknown) => {
+      throw refusalOfTool(map, error);
+    });
+  };
+  const tool = { operation: entry.id, definition, argumentsSchema };
   if (exposure === 'task')
     return {
-      operation: entry.id,
-      definition,
+      ...tool,
       needs: taskCapability,
       async call(given, context) {
-        const admitted = await callAs(parts, entry, inputFrom(given, context), context);
+        const admitted = await admit(given, context);
         return { resultType: 'task', task: await tasks.of(admitted, context.caller) };
       },
     };
   return {
-    operation: entry.id,
-    definition,
+    ...tool,
     async call(given, context) {
       const offset = offsetOf(given);
-      const { answer, text } = await callAs(parts, entry, inputFrom(given, context), context);
-      const result = boundedResult(entry.id, text, offset, parts.lengthMax);
-      return withNextPage(result, nextPageOf(entry, answer));
+      const { answer, text } = await admit(given, context);
+      const asked = { operationId: entry.id, text, include: includeOf(given), offset };
+      const result =
+        map === undefined
+          ? boundedResult(entry.id, text, offset, parts.lengthMax)
+          : mappedResult(map, asked, parts);
+      return withNextPage(result, endsEarly(result) ? null : nextPageOf(entry, answer));
     },
   };
+}
+
+/** The schema of all arguments. The definition describes those of `advanced` by their types alone. */
+function wholeSchema({ definition: { inputSchema }, advanced }: OfferedTool): JsonObject {
+  if (advanced === undefined) return inputSchema;
+  const properties = { ...(inputSchema['properties'] as JsonObject), [ADVANCED_ARGUMENT]: advanced };
+  return { ...inputSchema, properties };
+}
+
+/** Whether the result lacks items of its page, which come before the next page. */
+function endsEarly({ structuredContent }: ToolResult): boolean {
+  return isJsonObject(structuredContent) && structuredContent['nextOffset'] !== undefined;
 }
 
 function resourceOf(

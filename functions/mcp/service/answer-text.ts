@@ -1,0 +1,56 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
+import { OFFSET_ARGUMENT } from './arguments.ts';
+import type { ShownItems } from './mapped-answer.ts';
+import type { AnswerMap } from './tool-map.ts';
+
+/** The most characters of a value in a line, where the map states no other number. */
+export const EXCERPT_MAX = 300;
+
+/** One line for each item with ids, score and excerpt, and then how to go on. */
+export function answerText({ shown, items, offset, count }: ShownItems, { line = [], excerpt }: AnswerMap): string {
+  const lines = items.map(
+    (item, at) => `${offset + at + 1}. ${lineOf(item, line, excerpt ?? EXCERPT_MAX)}`,
+  );
+  return [...(count === 0 ? ['No items.'] : lines), ...goingOn(shown, offset + items.length, count)].join('\n');
+}
+
+/** The values of an item by the last names of their paths. Each value is JSON, so that a text of a tenant keeps to its line. */
+function lineOf(item: Json, paths: readonly string[], most: number): string {
+  if (paths.length === 0 || !isJsonObject(item)) return excerptOf(item, most);
+  return paths
+    .flatMap((path) => {
+      const names = path.split('/');
+      const value = names.reduce<Json | undefined>((at, name) => memberOf(at, name), item);
+      if (value === undefined || value === null || isEmpty(value)) return [];
+      return [`${names.at(-1)}=${excerptOf(value, most)}`];
+    })
+    .join(' ');
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isEmpty(value: Json): boolean {
+  return isJsonList(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** A text is cut before it becomes JSON, so that its quotation marks close; JSON of another value is cut as text. */
+function excerptOf(value: Json, most: number): string {
+  if (typeof value === 'string') {
+    if (value.length <= most) return JSON.stringify(value);
+    return `${JSON.stringify(value.slice(0, most).toWellFormed())}…`;
+  }
+  const text = JSON.stringify(value);
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
+}
+
+function goingOn(shown: ShownItems['shown'], end: number, count: number): readonly string[] {
+  if (end < count)
+    return [`${end} of ${count} items so far. To go on: the same arguments with "${OFFSET_ARGUMENT}": ${end}.`];
+  const token = shown['continuationToken'];
+  if (typeof token !== 'string') return [];
+  const argument = `"continuationToken": ${JSON.stringify(token)}`;
+  return [`There may be more. To go on: the same arguments with ${argument}.`];
+}

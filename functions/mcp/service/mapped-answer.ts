@@ -1,0 +1,108 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
+import { OFFSET_ARGUMENT } from './arguments.ts';
+import type { ToolMap } from './tool-map.ts';
+
+/** The answer of an operation as the object that a tool shows, without the parts that `include` does not name. */
+export function shownAnswer(map: ToolMap, answer: Json, include: readonly string[]): JsonObject {
+  const whole = map.isList ? { items: answer } : answer;
+  if (!isJsonObject(whole)) throw new Error('the answer of a tool is no object');
+  const left = Object.entries(map.answer.include ?? {}).flatMap(([name, paths]) =>
+    include.includes(name) ? [] : paths.map((path) => path.split('/')),
+  );
+  return left.length === 0 ? whole : (without(whole, left) as JsonObject);
+}
+
+/** The value without the members at the paths, where `*` stands for each item of a list. */
+function without(value: Json, paths: readonly (readonly string[])[]): Json {
+  if (paths.length === 0) return value;
+  if (isJsonList(value)) {
+    const below = paths.flatMap(([first, ...rest]) => (first === '*' ? [rest] : []));
+    return value.map((item) => without(item, below));
+  }
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const below = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
+      if (below.some((rest) => rest.length === 0)) return [];
+      return [[name, without(member, below)] as const];
+    }),
+  );
+}
+
+/** The name of the member that lists the items; `null` for an answer without a list. */
+export function itemsName({ isList, answer }: ToolMap): string | null {
+  return isList ? 'items' : (answer.items ?? null);
+}
+
+/** Items of an answer from an offset, as many as fit. */
+export interface ShownItems {
+  /** The answer with these items alone. */
+  readonly shown: JsonObject;
+  readonly items: readonly Json[];
+  readonly offset: number;
+  /** The number of items of the whole answer. */
+  readonly count: number;
+}
+
+/**
+ * The answer with the items from `offset`, and as many of them as `fits` accepts, but at least one. An answer that ends early has
+ * `nextOffset` and no continuation token: the token would skip the items that are left.
+ */
+export function shownItems(
+  answer: JsonObject,
+  name: string,
+  offset: number,
+  fits: (candidate: ShownItems) => boolean,
+): ShownItems {
+  const all = isJsonList(answer[name]) ? answer[name] : [];
+  if (offset > all.length)
+    throw invalidMember(`/${OFFSET_ARGUMENT}`, `is after the last item: the answer has ${all.length}`);
+  const from = (size: number): ShownItems => {
+    const items = all.slice(offset, offset + size);
+    const end = offset + items.length;
+    const { continuationToken: _token, ...rest } = answer;
+    const shown =
+      end < all.length ? { ...rest, [name]: items, nextOffset: end } : { ...answer, [name]: items };
+    return { shown, items, offset, count: all.length };
+  };
+  const rest = all.length - offset;
+  if (rest <= 1 || fits(from(rest))) return from(rest);
+  // The largest size that fits: more items never make an answer shorter.
+  let [most, least] = [rest, 1];
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2);
+    if (fits(from(middle))) least = middle;
+    else most = middle;
+  }
+  return from(least);
+}
+
+/** A list item that is too long alone, with the values of its line: long texts are cut, and long objects left out. */
+export function shortItem(item: Json, paths: readonly string[], most: number): Json {
+  if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
+  let short: JsonObject = {};
+  for (const path of paths) short = withValue(short, path.split('/'), { of: item, most });
+  return short;
+}
+
+interface Source {
+  readonly of: Json | undefined;
+  readonly most: number;
+}
+
+function withValue(short: JsonObject, [name = '', ...rest]: readonly string[], { of, most }: Source): JsonObject {
+  const value = isJsonObject(of) && Object.hasOwn(of, name) ? of[name] : undefined;
+  if (value === undefined) return short;
+  if (rest.length > 0) {
+    const below = isJsonObject(short[name]) ? short[name] : {};
+    return { ...short, [name]: withValue(below, rest, { of: value, most }) };
+  }
+  if (typeof value === 'string') return { ...short, [name]: cut(value, most) };
+  return JSON.stringify(value).length > most ? short : { ...short, [name]: value };
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : text.slice(0, most).toWellFormed();
+}

@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { isJsonObject } from '../../kernel/json-kinds.ts';
+import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
+
+type Members = { [name: string]: Json };
+
+/** The request that the arguments mean: parameters and members of the body side by side. An argument of null is absent. */
+export function mappedRequest({ takes, advanced, defaults }: ToolMap, given: JsonObject): JsonObject {
+  const request: Members = {};
+  const rare = given[ADVANCED_ARGUMENT];
+  // Defaults first, so that an argument takes the place of its own.
+  for (const [pointer, value] of Object.entries(defaults)) put(request, pointer, value);
+  for (const [pointers, values] of [
+    [takes, given],
+    [advanced, isJsonObject(rare) ? rare : {}],
+  ] as const)
+    for (const [name, pointer] of Object.entries(pointers)) {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      if (value !== undefined && value !== null) put(request, pointer, value);
+    }
+  return request;
+}
+
+function put(request: Members, pointer: string, value: Json): void {
+  const [, ...names] = pointer.split('/');
+  const last = names.pop() ?? '';
+  let at = request;
+  for (const name of names) {
+    const below = { ...objectAt(at, name) };
+    at[name] = below;
+    at = below;
+  }
+  at[last] = value;
+}
+
+function objectAt(at: Members, name: string): JsonObject {
+  const value = at[name];
+  return isJsonObject(value) ? value : {};
+}
+
+/** The pointer into the arguments of a pointer into the request; `null` for a member that the tool does not have. */
+export function argumentPointer({ takes, advanced }: ToolMap, pointer: string): string | null {
+  const all = [
+    ...Object.entries(takes).map(([name, to]) => ({ name: `/${name}`, to })),
+    ...Object.entries(advanced).map(([name, to]) => ({ name: `/${ADVANCED_ARGUMENT}/${name}`, to })),
+  ];
+  const found = all.find(({ to }) => pointer === to || pointer.startsWith(`${to}/`));
+  return found === undefined ? null : `${found.name}${pointer.slice(found.to.length)}`;
+}
+
+/** The refusal of the operation with the names of the tool. A fault of a member that the tool does not have is one of all arguments. */
+export function refusalOfTool(map: ToolMap, error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.extensions.errors === undefined) return error;
+  const errors = error.extensions.errors.map((fault) => ({
+    ...fault,
+    pointer: argumentPointer(map, fault.pointer) ?? '',
+  }));
+  return new ServiceError(error.code, error.message, { ...error.extensions, errors }, { cause: error });
+}

@@ -1,0 +1,32 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+
+/**
+ * How the arguments of a tool become a request, and an answer a result. The generator writes it from the entry of the
+ * operation (decision 0041).
+ */
+export interface ToolMap {
+  /** By name of the argument, the JSON Pointer of the member that it becomes. Parameters and body stand side by side. */
+  readonly takes: Readonly<Record<string, string>>;
+  /** The same for the members of the argument `advanced`. */
+  readonly advanced: Readonly<Record<string, string>>;
+  /** By pointer, the value of an absent argument. */
+  readonly defaults: Readonly<Record<string, Json>>;
+  readonly answer: AnswerMap;
+  /** Whether the answer of the operation is a list. */
+  readonly isList: boolean;
+}
+
+export interface AnswerMap {
+  /** The member that lists the items. */
+  readonly items?: string;
+  /** Paths from an item to the values of its line of text. */
+  readonly line?: readonly string[];
+  /** The most characters of a value in a line. */
+  readonly excerpt?: number;
+  /** By value of the argument `include`, the paths that the answer lacks without it. */
+  readonly include?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The arguments that a tool has beside those of its map. */
+export const ADVANCED_ARGUMENT = 'advanced';
+export const INCLUDE_ARGUMENT = 'include';
