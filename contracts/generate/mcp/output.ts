@@ -9,7 +9,7 @@ import type { AnswerMap } from './types.ts';
  * `include` decides about some, and a long answer comes in parts.
  */
 export function toolOutput(source: ContractSource, model: Schema, answer: AnswerMap): Json {
-  const omitted = new Set(Object.values(answer.include ?? {}).flat());
+  const omitted = new Set([...(answer.omits ?? []), ...Object.values(answer.include ?? {}).flat()]);
   const whole = resolved(source, model);
   const isList = typesOf(whole).includes('array');
   const root: Schema = isList ? { type: 'object', properties: { items: model } } : whole;

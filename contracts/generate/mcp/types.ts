@@ -25,6 +25,8 @@ export interface AnswerMap {
   readonly line?: readonly string[];
   /** The most characters of a value in a line; absent: 300. */
   readonly excerpt?: number;
+  /** Paths that the schema does not describe, and that the answer of a tool lacks. The result of a task is whole. */
+  readonly omits?: readonly string[];
   /** By value of the argument `include`, the paths that the answer lacks without it, with `*` for the items of a list. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

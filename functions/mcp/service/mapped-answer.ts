@@ -8,9 +8,10 @@ import type { ToolMap } from './tool-map.ts';
 export function shownAnswer(map: ToolMap, answer: Json, include: readonly string[]): JsonObject {
   const whole = map.isList ? { items: answer } : answer;
   if (!isJsonObject(whole)) throw new Error('the answer of a tool is no object');
-  const left = Object.entries(map.answer.include ?? {}).flatMap(([name, paths]) =>
-    include.includes(name) ? [] : paths.map((path) => path.split('/')),
+  const notAsked = Object.entries(map.answer.include ?? {}).flatMap(([name, paths]) =>
+    include.includes(name) ? [] : paths,
   );
+  const left = [...(map.answer.omits ?? []), ...notAsked].map((path) => path.split('/'));
   return left.length === 0 ? whole : (without(whole, left) as JsonObject);
 }
 

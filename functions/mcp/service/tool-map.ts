@@ -23,6 +23,8 @@ export interface AnswerMap {
   readonly line?: readonly string[];
   /** The most characters of a value in a line. */
   readonly excerpt?: number;
+  /** Paths that the answer never has. The result of a task is whole. */
+  readonly omits?: readonly string[];
   /** By value of the argument `include`, the paths that the answer lacks without it. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }
