@@ -1,5 +1,5 @@
 import type { CatalogOperation } from '../catalog.ts';
-import { type Json, typesOf } from '../schema.ts';
+import { type Json, nullableBranch, type Schema, typesOf } from '../schema.ts';
 import type { ContractSource } from '../source.ts';
 import { toolInput } from './input.ts';
 import { modelOf } from './members.ts';
@@ -26,7 +26,10 @@ export function mappedTool(source: ContractSource, operation: CatalogOperation):
     description: map.description,
     ...toolInput(source, operation, map, isList),
     outputSchema: toolOutput(source, model, map.answer ?? {}),
-    map: writtenMap(map, typesOf(model).includes('array')),
+    map: {
+      ...writtenMap(map, typesOf(model).includes('array')),
+      ...(operation.mcp.exposure === 'task' ? { nullable: nullableMembers(model) } : {}),
+    },
   };
 }
 
@@ -46,4 +49,17 @@ function writtenMap({ takes, advanced = {}, answer = {} }: ToolMap, isList: bool
 
 function pointers(all: Arguments): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(all).map(([name, written]) => [name, pointerOf(name, written)]));
+}
+
+/** By name of a member of the answer, whether it may be null. */
+function nullableMembers({ properties = {} }: Schema): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, allowsNull(schema)]));
+}
+
+function allowsNull(schema: Schema): boolean {
+  const { type, enum: values, const: value, anyOf, oneOf, $ref: reference } = schema;
+  if (typesOf(schema).includes('null') || nullableBranch(schema) !== undefined) return true;
+  if (values !== undefined) return values.includes(null);
+  // A schema without constraints allows any value, such as the result of a handler.
+  return [type, value, anyOf, oneOf, reference].every((keyword) => keyword === undefined);
 }

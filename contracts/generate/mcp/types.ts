@@ -65,6 +65,8 @@ export interface WrittenMap {
   readonly answer: AnswerMap;
   /** Whether the answer of the operation is a list, which the tool wraps as `items`. */
   readonly isList: boolean;
+  /** Of a task: by name of a member of the answer, whether it may be null. */
+  readonly nullable?: Readonly<Record<string, boolean>>;
 }
 
 export function argumentOf(written: string | ToolArgument): ToolArgument {

@@ -8,7 +8,7 @@ import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 import { checkArguments } from './check-arguments.ts';
-import { argumentPointer, mappedRequest } from './mapped-request.ts';
+import { argumentPointer, mappedRequest, spelledRequest } from './mapped-request.ts';
 import { INCLUDE_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 /** Converts arguments of a tool to the input of its operation. Parameters and body members are arguments of one level. */
@@ -66,7 +66,9 @@ export function mappedInputOf(
   const floats = floatsOf(entry, route).flatMap((pointer) => argumentPointer(map, pointer) ?? []);
   judgeOf(longNumbers, { floats })?.run(argumentsText());
   const { body, ...input } = partsOf(entry, route, mappedRequest(map, given));
-  return entry.bodyLimitBytes === null ? input : { ...input, body };
+  if (entry.bodyLimitBytes === null) return input;
+  if (entry.keepsText !== true) return { ...input, body };
+  return { ...input, body: new JsonText(spelledRequest(map, argumentsText(), Object.keys(body))) };
 }
 
 /** The parts of the answer that the caller asks for. */

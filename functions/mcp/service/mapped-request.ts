@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isJsonObject } from '../../kernel/json-kinds.ts';
+import { type JsonMember, membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 type Members = { [name: string]: Json };
@@ -37,6 +38,31 @@ function put(request: Members, pointer: string, value: Json): void {
 function objectAt(at: Members, name: string): JsonObject {
   const value = at[name];
   return isJsonObject(value) ? value : {};
+}
+
+/**
+ * The members `names` of the request as JSON text, with the spelling of the arguments. Such an operation takes members of the first
+ * level alone.
+ */
+export function spelledRequest({ takes, advanced, defaults }: ToolMap, text: string, names: readonly string[]): string {
+  const slices = membersOf(text);
+  const rare = slices.find(({ name }) => name === ADVANCED_ARGUMENT)?.value ?? 'null';
+  const ofRare = rare.startsWith('{') ? membersOf(rare) : [];
+  return objectOf(
+    names.map((name) => {
+      const pointer = `/${name}`;
+      const given = sliceOf(slices, takes, pointer) ?? sliceOf(ofRare, advanced, pointer);
+      return { name, value: given ?? JSON.stringify(defaults[pointer] ?? null) };
+    }),
+  );
+}
+
+function sliceOf(
+  slices: readonly JsonMember[],
+  pointers: Readonly<Record<string, string>>,
+  pointer: string,
+): string | undefined {
+  return slices.find(({ name, value }) => pointers[name] === pointer && value !== 'null')?.value;
 }
 
 /** The pointer into the arguments of a pointer into the request; `null` for a member that the tool does not have. */

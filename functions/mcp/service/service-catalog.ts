@@ -66,7 +66,7 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   });
   const { lengthMax, retainedMsMin } = parts;
   const ofTasks = parts.definitions.definitions.flatMap((each) =>
-    each.exposure === 'task' ? [each.definition] : [],
+    each.exposure === 'task' && each.map !== undefined ? [each.map] : [],
   );
   const nullable = nullableMembers(ofTasks);
   const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, nullable, retainedMsMin });

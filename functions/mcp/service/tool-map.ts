@@ -14,6 +14,8 @@ export interface ToolMap {
   readonly answer: AnswerMap;
   /** Whether the answer of the operation is a list. */
   readonly isList: boolean;
+  /** Of a task: by name of a member of the answer, whether it may be null. */
+  readonly nullable?: Readonly<Record<string, boolean>>;
 }
 
 export interface AnswerMap {
