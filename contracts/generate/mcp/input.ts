@@ -35,7 +35,7 @@ export function toolInput(
   const properties = {
     ...taken.properties,
     ...(advanced === null ? {} : { advanced: outline(advanced, name ?? '') }),
-    ...(map.answer?.include === undefined ? {} : { include: includeSchema(map.answer.include) }),
+    ...includeArgument(map.answer ?? {}),
     ...(exposure === 'tool' ? { [OFFSET_ARGUMENT]: offsetSchema(isList) } : {}),
   };
   return {
@@ -195,12 +195,11 @@ function outline({ properties }: ObjectSchema, tool: string): Schema {
   };
 }
 
-function includeSchema(include: NonNullable<AnswerMap['include']>): Schema {
-  return {
-    description: 'Parts to add to the answer.',
-    type: 'array',
-    items: { type: 'string', enum: Object.keys(include) },
-  };
+function includeArgument({ include = {}, texts }: AnswerMap): Readonly<Record<string, Schema>> {
+  const values = [...Object.keys(include), ...(texts === undefined ? [] : ['texts'])];
+  if (values.length === 0) return {};
+  const items: Schema = { type: 'string', enum: values };
+  return { include: { description: 'Parts to add to the answer.', type: 'array', items } };
 }
 
 function offsetSchema(isList: boolean): Schema {

@@ -27,6 +27,8 @@ export interface AnswerMap {
   readonly excerpt?: number;
   /** Paths that the schema does not describe, and that the answer of a tool lacks. The result of a task is whole. */
   readonly omits?: readonly string[];
+  /** Paths below which texts are cut to `most` characters, unless `include` names `texts`. */
+  readonly texts?: { readonly paths: readonly string[]; readonly most: number };
   /** By value of the argument `include`, the paths that the answer lacks without it, with `*` for the items of a list. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

@@ -12,7 +12,25 @@ export function shownAnswer(map: ToolMap, answer: Json, include: readonly string
     include.includes(name) ? [] : paths,
   );
   const left = [...(map.answer.omits ?? []), ...notAsked].map((path) => path.split('/'));
-  return left.length === 0 ? whole : (without(whole, left) as JsonObject);
+  const rest = left.length === 0 ? whole : (without(whole, left) as JsonObject);
+  const { texts } = map.answer;
+  if (texts === undefined || include.includes('texts')) return rest;
+  const paths = texts.paths.map((path) => path.split('/'));
+  return cutTexts(rest, paths, texts.most) as JsonObject;
+}
+
+/** The value with texts of at most `most` characters below the paths. */
+function cutTexts(value: Json, paths: readonly (readonly string[])[], most: number): Json {
+  if (paths.length === 0) return value;
+  const isBelow = paths.some((path) => path.length === 0);
+  const pathsTo = (name: string) =>
+    isBelow ? [[]] : paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
+  if (typeof value === 'string') return isBelow ? cut(value, most) : value;
+  if (isJsonList(value)) return value.map((item) => cutTexts(item, pathsTo('*'), most));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, cutTexts(member, pathsTo(name), most)]),
+  );
 }
 
 /** The value without the members at the paths, where `*` stands for each item of a list. */
@@ -105,5 +123,5 @@ function withValue(short: JsonObject, [name = '', ...rest]: readonly string[], {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : text.slice(0, most).toWellFormed();
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
