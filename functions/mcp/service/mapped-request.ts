@@ -84,3 +84,13 @@ export function refusalOfTool(map: ToolMap, error: unknown): unknown {
   }));
   return new ServiceError(error.code, error.message, { ...error.extensions, errors }, { cause: error });
 }
+
+/** Parameters of the request by the names of their arguments. Those that the tool does not have are left out. */
+export function mappedNames({ takes }: ToolMap, parameters: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(takes).flatMap(([name, pointer]) => {
+      const value = parameters[pointer.slice(1)];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}

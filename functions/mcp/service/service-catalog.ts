@@ -21,7 +21,7 @@ import { includeOf, inputOf, mappedInputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { instructions } from './instructions.ts';
-import { refusalOfTool } from './mapped-request.ts';
+import { mappedNames, refusalOfTool } from './mapped-request.ts';
 import { mappedResult, type TextContent } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
@@ -148,7 +148,8 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
         map === undefined
           ? boundedResult(entry.id, text, offset, parts.lengthMax)
           : mappedResult(map, asked, parts);
-      return withNextPage(result, endsEarly(result) ? null : nextPageOf(entry, answer));
+      const next = endsEarly(result) ? null : nextPageOf(entry, answer);
+      return withNextPage(result, next === null || map === undefined ? next : mappedNames(map, next));
     },
   };
 }

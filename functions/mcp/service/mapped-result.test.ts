@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { type AskedAnswer, mappedResult } from './mapped-result.ts';
+import type { ToolMap } from './tool-map.ts';
+
+const map: ToolMap = {
+  takes: {},
+  advanced: {},
+  defaults: {},
+  isList: false,
+  answer: {
+    items: 'items',
+    line: ['id', 'score', 'content/text'],
+    include: { vectors: ['items/*/vectors'], diagnostics: ['items/*/why', 'trace'] },
+    texts: { paths: ['items/*/content'], most: 40 },
+  },
+};
+
+const terms = { lengthMax: 200_000, textContent: 'compact' } as const;
+
+/** A hit with a vector of 384 numbers and a text of 800 characters. */
+function hit(at: number): JsonObject {
+  const values = Array.from({ length: 384 }, (_, index) => (index % 7) / 10);
+  return { id: `h-${at}`, score: 1 - at / 100, content: { text: 'word '.repeat(160) }, vectors: { values }, why: 'x' };
+}
+
+function hits(count: number, more: JsonObject = {}): string {
+  const items = Array.from({ length: count }, (_, at) => hit(at));
+  return JSON.stringify({ items, trace: { id: 't' }, continuationToken: null, ...more });
+}
+
+function resultFor(text: string, more: Partial<AskedAnswer> = {}, of = map, within: typeof terms | { lengthMax: number; textContent: 'full' } = terms) {
+  const result = mappedResult(of, { operationId: 'searchRecords', text, include: [], offset: null, ...more }, within);
+  const [first] = result.content as readonly { readonly text: string }[];
+  return { result, shown: result.structuredContent as { readonly [name: string]: Json; readonly items: readonly JsonObject[] }, text: first?.text ?? '' };
+}
+
+describe('the answer of a tool', () => {
+  test('has vectors, diagnostics and whole texts only where they are asked for', () => {
+    const { shown } = resultFor(hits(1));
+    expect(shown).toEqual({
+      items: [{ id: 'h-0', score: 1, content: { text: `${'word '.repeat(8)}…` } }],
+      continuationToken: null,
+    });
+    const asked = resultFor(hits(1), { include: ['vectors', 'diagnostics', 'texts'] }).shown;
+    expect(asked).toEqual(JSON.parse(hits(1)));
+  });
+
+  test('wraps a list', () => {
+    const list = { ...map, isList: true, answer: {} };
+    expect(resultFor('["a","b"]', {}, list).shown).toEqual({ items: ['a', 'b'] });
+    expect(resultFor('[]', {}, list).text).toBe('{"items":[]}');
+  });
+
+  test('of ten hits with vectors is small', () => {
+    expect(JSON.stringify(resultFor(hits(10)).result).length).toBeLessThanOrEqual(12_000);
+  });
+
+  test('never has more than 25,000 characters, and ends at an item', () => {
+    const { result, shown, text } = resultFor(hits(1_000, { continuationToken: 'next' }), { include: ['texts'] });
+    expect(JSON.stringify(result).length).toBeLessThanOrEqual(25_200);
+    const { nextOffset, items } = shown;
+    expect(nextOffset).toBe(items.length);
+    expect(items.at(-1)).toHaveProperty('content');
+    // The token would skip the items that are left.
+    expect(shown).not.toHaveProperty('continuationToken');
+    expect(text.split('\n').at(-1)).toBe(
+      `${items.length} of 1000 items so far. To go on: the same arguments with "answerOffset": ${items.length}.`,
+    );
+  });
+
+  test('comes whole in several calls', () => {
+    const all: unknown[] = [];
+    for (let offset: number | null = 0; offset !== null; ) {
+      const { shown } = resultFor(hits(100, { continuationToken: 'next' }), { offset });
+      all.push(...shown.items.map(({ id }) => id));
+      offset = (shown['nextOffset'] as number | undefined) ?? null;
+      expect('continuationToken' in shown).toBe(offset === null);
+    }
+    expect(all).toEqual(Array.from({ length: 100 }, (_, at) => `h-${at}`));
+  });
+
+  test('shortens an item that is too long alone, and says so', () => {
+    const long = { id: 'a', score: 1, content: { text: 'x'.repeat(30_000) }, other: 'y'.repeat(30_000) };
+    const text = JSON.stringify({ items: [long, hit(1)], continuationToken: null });
+    const answer = resultFor(text, { include: ['texts'] });
+    expect(answer.shown.items).toEqual([{ id: 'a', score: 1, content: { text: `${'x'.repeat(300)}…` } }]);
+    expect(answer.shown).toMatchObject({ nextOffset: 1, shortened: true });
+    expect(answer.text).toContain('too long for a list');
+  });
+
+  test('refuses an offset after the last item', () => {
+    expect(() => resultFor(hits(2), { offset: 3 })).toThrow('/answerOffset: is after the last item: the answer has 2');
+    expect(resultFor(hits(2), { offset: 2 }).shown.items).toEqual([]);
+  });
+});
+
+describe('the text of an answer', () => {
+  test('is JSON below 4,000 characters, and where the service is set to it', () => {
+    const short = resultFor(hits(2));
+    expect(JSON.parse(short.text)).toEqual(short.shown);
+    const full = resultFor(hits(50), {}, map, { lengthMax: 200_000, textContent: 'full' });
+    expect(JSON.parse(full.text)).toEqual(full.shown);
+  });
+
+  test('is one line for each item, and then how to go on', () => {
+    const { text } = resultFor(hits(60, { continuationToken: 'a "b"' }));
+    const lines = text.split('\n');
+    expect(lines).toHaveLength(61);
+    expect(lines[1]).toBe(`2. id="h-1" score=0.99 text="${'word '.repeat(8)}…"`);
+    expect(lines[60]).toBe(
+      'There may be more. To go on: the same arguments with "continuationToken": "a \\"b\\"".',
+    );
+  });
+
+  test('keeps a text of a tenant to its line', () => {
+    const hostile = { id: 'a\n2. id="b"', score: 1, content: {} };
+    const items = [hostile, ...Array.from({ length: 60 }, (_, at) => hit(at))];
+    const { text } = resultFor(JSON.stringify({ items, continuationToken: null }));
+    expect(text.split('\n')[0]).toBe('1. id="a\\n2. id=\\"b\\"" score=1');
+  });
+});
