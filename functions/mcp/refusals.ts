@@ -41,13 +41,19 @@ export function toolError(
   names: CallNames,
 ): ToolResult {
   const refusal = refusalOf(error, parts, names);
-  const refused = refusalWords(refusal, 'The arguments', (pointer) => ownPointer(pointer, inputSchema));
+  const refused = refusalWords(refusal, 'The call', (pointer) => ownPointer(pointer, inputSchema));
   return {
     resultType: 'complete',
-    content: [{ type: 'text', text: `${ownWords(refused, given)} (${refusal.code})` }],
+    content: [{ type: 'text', text: `${ownWords(refused, given)} (${refusal.code})${waitWords(refusal)}` }],
     isError: true,
     _meta: { [PROBLEM]: problemMembers(refusal, names) },
   };
+}
+
+/** The waiting time for a model, which sees no header. */
+function waitWords(refusal: ServiceError): string {
+  const seconds = retryAfterOf(refusal);
+  return seconds === undefined ? '' : ` Try again after ${seconds} s.`;
 }
 
 /** Converts any thrown value to a JSON-RPC error. */

@@ -27,7 +27,7 @@ function wordsFor(given: JsonObject): string | null {
     checkArguments(given, schema);
     return null;
   } catch (error) {
-    return refusalWords(error as ServiceError, 'The arguments');
+    return refusalWords(error as ServiceError, 'The call');
   }
 }
 
@@ -37,8 +37,8 @@ describe('the check of arguments', () => {
   test.each<[given: JsonObject, words: string | null]>([
     [right, null],
     [{ ...right, limit: null, value: [1, null], modes: ['any'], advanced: { deep: true, score: 1.5 } }, null],
-    [{}, 'The arguments must have collection, query'],
-    [{ collection: null, query: 'b' }, 'The arguments must have collection'],
+    [{}, 'The call must have collection, query'],
+    [{ collection: null, query: 'b' }, 'The call must have collection'],
     [{ ...right, query: 1 }, '/query: must be of the type string'],
     [{ ...right, limit: 1.5 }, '/limit: must be of the type integer'],
     [{ ...right, modes: 'any' }, '/modes: must be of the type array'],
@@ -47,7 +47,7 @@ describe('the check of arguments', () => {
     [{ ...right, advanced: { deep: true, secret: 1 } }, '/advanced: may have only score, deep'],
     [
       { ...right, secret: 1 },
-      'The arguments may have only collection, query, limit, value, modes, advanced',
+      'The call may have only collection, query, limit, value, modes, advanced',
     ],
   ])('of %j', (given, words) => {
     expect(wordsFor(given)).toBe(words);

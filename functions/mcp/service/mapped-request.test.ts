@@ -54,9 +54,9 @@ describe('the pointers of a refusal', () => {
     const refused = refusalOfTool(map, invalidMember('/lexical/query', 'must not be blank'));
     expect(refused).toBeInstanceOf(ServiceError);
     expect((refused as ServiceError).code).toBe('validation_failed');
-    expect(refusalWords(refused as ServiceError, 'The arguments')).toBe('/query: must not be blank');
+    expect(refusalWords(refused as ServiceError, 'The call')).toBe('/query: must not be blank');
     const hidden = refusalOfTool(map, invalidMember('/vector', 'is wrong')) as ServiceError;
-    expect(refusalWords(hidden, 'The arguments')).toBe('The arguments is wrong');
+    expect(refusalWords(hidden, 'The call')).toBe('The call is wrong');
     const absent = new ServiceError('not_found', 'There is no such collection.');
     expect(refusalOfTool(map, absent)).toBe(absent);
   });

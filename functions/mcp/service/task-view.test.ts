@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import contract from '../../../contracts/generated/mcp/definitions.json' with { type: 'json' };
-import type { ToolDefinition } from '../catalog.ts';
 import { nullableMembers } from './nullable-members.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
+import type { ToolMap } from './tool-map.ts';
 
 const MOMENT = '2026-01-01T00:00:00Z';
 const HOUR = 3_600_000;
@@ -94,8 +94,8 @@ function never(): never {
 }
 
 test('the members that may be null are the nullable ones of the contract', () => {
-  const ofTasks = contract.definitions.flatMap((each) => (each.exposure === 'task' ? [each.definition] : []));
-  const names = nullableMembers(ofTasks as unknown as readonly ToolDefinition[]);
+  const ofTasks = contract.definitions.flatMap((each) => (each.exposure === 'task' ? [each.map] : []));
+  const names = nullableMembers(ofTasks as unknown as readonly ToolMap[]);
   for (const name of ['result', 'batchResult', 'evaluationResult']) expect(names).toContain(name);
   for (const name of ['id', 'status', 'tags', 'admission']) expect(names).not.toContain(name);
 });
