@@ -65,7 +65,8 @@ function objectsOf({ properties = {}, required = [], additionalProperties }: Sch
   const members = Object.entries(properties).map(([name, schema]) => [name, valuesOf(schema)] as const);
   if (members.length > 0)
     return fc.record(Object.fromEntries(members), { requiredKeys: [...required] as never[] });
-  const values = typeof additionalProperties === 'object' ? valuesOf(additionalProperties) : fc.jsonValue({ maxDepth: 1 });
+  const values =
+    typeof additionalProperties === 'object' ? valuesOf(additionalProperties) : fc.jsonValue({ maxDepth: 1 });
   return fc.dictionary(fc.constantFrom('a', 'b', 'c'), values, { maxKeys: 2 });
 }
 
@@ -83,16 +84,19 @@ function numbersOf({ type, minimum, maximum, exclusiveMinimum }: Schema): fc.Arb
 }
 
 describe('a request that the schema of a tool allows', () => {
-  test.each(tools.map((tool) => [tool.operationId, tool] as const))('is one of %s', (operationId, { schema, map }) => {
-    const validate = validatorOf(operationId);
-    fc.assert(
-      fc.property(valuesOf(schema), (given) => {
-        checkArguments(given as JsonObject, schema as unknown as JsonObject);
-        const request = mappedRequest(map, given as JsonObject);
-        expect(validate(request), JSON.stringify([request, validate.errors])).toBe(true);
-      }),
-    );
-  });
+  test.each(tools.map((tool) => [tool.operationId, tool] as const))(
+    'is one of %s',
+    (operationId, { schema, map }) => {
+      const validate = validatorOf(operationId);
+      fc.assert(
+        fc.property(valuesOf(schema), (given) => {
+          checkArguments(given as JsonObject, schema as unknown as JsonObject);
+          const request = mappedRequest(map, given as JsonObject);
+          expect(validate(request), JSON.stringify([request, validate.errors])).toBe(true);
+        }),
+      );
+    },
+  );
 
   test('is refused by another operation, so the comparison can fail', () => {
     const [search] = tools.filter(({ operationId }) => operationId === 'searchRecords');

@@ -58,7 +58,9 @@ describe('the tools of maps', () => {
   test('describe each argument, and speak of no header, path or other operation', () => {
     const ids = source.catalog.operations.map(({ id }) => id);
     for (const { name, description, inputSchema } of tools) {
-      const { properties } = inputSchema as unknown as { properties: Readonly<Record<string, { description?: string }>> };
+      const { properties } = inputSchema as unknown as {
+        properties: Readonly<Record<string, { description?: string }>>;
+      };
       for (const [argument, schema] of Object.entries(properties))
         expect(schema.description ?? '', `${name} ${argument}`).not.toBe('');
       const texts = JSON.stringify([description, inputSchema]);
@@ -81,7 +83,8 @@ describe('the rules of the strictest hosts', () => {
   });
 
   test('refuse boolean schemas, propertyNames and an enum without a type at any place', () => {
-    const within = (schema: Json) => faultsOf({ type: 'object', properties: { list: { type: 'array', items: schema } } });
+    const within = (schema: Json) =>
+      faultsOf({ type: 'object', properties: { list: { type: 'array', items: schema } } });
     expect(within(true)).toHaveLength(1);
     expect(within({ propertyNames: { maxLength: 2 } })).toHaveLength(1);
     expect(within({ enum: ['a'] })).toHaveLength(1);

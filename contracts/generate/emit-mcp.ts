@@ -32,12 +32,13 @@ export function mcpDefinitions(source: ContractSource): readonly McpDefinition[]
     const { id: operationId, group, mcp } = operation;
     const { exposure } = mcp;
     if (exposure === 'none') return [];
-    if (exposure === 'resource')
-      return [{ operationId, group, exposure, definition: resourceOf(operation) }];
+    if (exposure === 'resource') return [{ operationId, group, exposure, definition: resourceOf(operation) }];
     const mapped = mappedTool(source, operation);
     const more = mapped === null ? {} : { map: mapped.map };
     const advanced = mapped === null || mapped.advanced === null ? {} : { advanced: mapped.advanced };
-    return [{ operationId, group, exposure, definition: toolOf(source, operation, mapped), ...more, ...advanced }];
+    return [
+      { operationId, group, exposure, definition: toolOf(source, operation, mapped), ...more, ...advanced },
+    ];
   });
 }
 
@@ -81,7 +82,9 @@ function toolOf(source: ContractSource, operation: CatalogOperation, mapped: Map
     title: summary,
     description: descriptionOf(operation, mapped?.description),
     inputSchema: mapped?.inputSchema ?? inputSchemaOf(source, operation),
-    ...(answer?.schema ? { outputSchema: mapped?.outputSchema ?? outputSchemaOf(source, answer.schema) } : {}),
+    ...(answer?.schema
+      ? { outputSchema: mapped?.outputSchema ?? outputSchemaOf(source, answer.schema) }
+      : {}),
     annotations: {
       readOnlyHint: isRead,
       // The other hints have a meaning for writes alone.

@@ -51,6 +51,7 @@ function source(root: string): ContractSource {
       }),
     ),
     models: collectModels({ common: shared, notes: $defs }),
+    tools: { maps: {}, models: {} },
   };
 }
 

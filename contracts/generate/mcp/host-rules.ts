@@ -44,11 +44,15 @@ function faultsBelow(root: Json, schema: Json | undefined, { place, above }: Pla
     if (above.includes(reference)) return [...faults, `${place} refers in a cycle`];
     const target = targetOf(root, reference);
     if (target === undefined) return [...faults, `${place} refers to nothing`];
-    faults.push(...faultsBelow(root, target, { place: `${place} (${reference})`, above: [...above, reference] }));
+    faults.push(
+      ...faultsBelow(root, target, { place: `${place} (${reference})`, above: [...above, reference] }),
+    );
   }
-  const below = Object.entries(properties as Members).map(([name, each]) => [`${place}/${name}`, each] as const);
+  const below = Object.entries(properties as Members).map(
+    ([name, each]) => [`${place}/${name}`, each] as const,
+  );
+  // `false` refuses further members, which every host reads.
   for (const keyword of ['items', 'additionalProperties', 'not'])
-    // `false` refuses further members, which every host reads.
     if (schema[keyword] !== undefined && !(keyword === 'additionalProperties' && schema[keyword] === false))
       below.push([`${place}/${keyword}`, schema[keyword]]);
   for (const keyword of ['anyOf', 'oneOf', 'allOf'])

@@ -121,7 +121,9 @@ function plainSchema(source: ContractSource, schema: Schema, levels: Levels): Sc
   const values = all?.filter((each) => each !== null);
   return {
     ...text,
-    ...(type === undefined ? typeOfValues(values ?? (whole.const === undefined ? [] : [whole.const])) : { type }),
+    ...(type === undefined
+      ? typeOfValues(values ?? (whole.const === undefined ? [] : [whole.const]))
+      : { type }),
     ...(values === undefined ? {} : { enum: values }),
     ...Object.fromEntries(
       KEPT.flatMap((keyword) => (whole[keyword] === undefined ? [] : [[keyword, whole[keyword]]])),
@@ -167,9 +169,7 @@ function modelSchema(source: ContractSource, name: string, model: Schema, levels
   const { levels: last, lastOmits } = map.recursion ?? { levels: 1, lastOmits: [] };
   if (level > last) throw new Error(`${name} contains itself: toolModels states no last level`);
   const below = new Map([...levels, [name, level]]);
-  const taken = Object.entries(map.takes).filter(
-    ([member]) => level < last || !lastOmits.includes(member),
-  );
+  const taken = Object.entries(map.takes).filter(([member]) => level < last || !lastOmits.includes(member));
   const properties = taken.map(([member, written]) => {
     const { description, values } = argumentOf(written);
     const plain = plainSchema(source, model.properties?.[member] ?? {}, below);

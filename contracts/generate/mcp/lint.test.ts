@@ -42,7 +42,9 @@ describe('the maps of tools', () => {
 
   test('name no member twice, and none that the request lacks', () => {
     const omits = map.omits ?? [];
-    expect(lintTools(withMap({ omits: [...omits, '/limit'] }))).toEqual(['searchRecords: /limit has two uses']);
+    expect(lintTools(withMap({ omits: [...omits, '/limit'] }))).toEqual([
+      'searchRecords: /limit has two uses',
+    ]);
     expect(lintTools(withMap({ omits: [...omits, '/lexical'] }))).toContain(
       'searchRecords: /lexical is used as a whole and in parts',
     );
@@ -71,24 +73,30 @@ describe('the maps of tools', () => {
 
   test('leave the names that every tool has to the generator', () => {
     const takes = { ...map.takes, include: { from: '/limit' } };
-    expect(lintTools(withMap({ takes }))).toContain('searchRecords: the argument include is one of every tool');
+    expect(lintTools(withMap({ takes }))).toContain(
+      'searchRecords: the argument include is one of every tool',
+    );
   });
 
   test('show each model by a map that names all its members', () => {
     const { combine: _combine, ...takes } = source.tools?.models['FilterNode']?.takes ?? {};
     expect(lintTools(withModel('FilterNode', (model) => ({ ...model, takes })))).toEqual([
-      'toolModels: FilterNode: combine is neither taken nor left out',
-      'toolModels: FilterNode: the last level lacks combine, which is not taken',
+      'queryRecords: toolModels: FilterNode: combine is neither taken nor left out',
+      'queryRecords: toolModels: FilterNode: the last level lacks combine, which is not taken',
     ]);
     expect(
       lintTools(withModel('OrderExpression', () => ({ takes: { direction: {} }, omits: ['path'] }))),
-    ).toEqual(['toolModels: OrderExpression: path is left out, but the model needs it']);
-    expect(lintTools(withModel('SvcRecord', (model) => model))).toEqual(['toolModels: no tool takes SvcRecord']);
+    ).toEqual(['queryRecords: toolModels: OrderExpression: path is left out, but the model needs it']);
+    expect(lintTools(withModel('SvcRecord', (model) => model))).toEqual([
+      'toolModels: no tool takes SvcRecord',
+    ]);
   });
 
   test('exist for tools and tasks alone', () => {
     const { maps = {}, models = {} } = source.tools ?? {};
     const more = { ...maps, getHealth: { description: 'Health.', takes: {} } };
-    expect(lintTools({ ...source, tools: { maps: more, models } })).toEqual(['getHealth: only a tool has a map']);
+    expect(lintTools({ ...source, tools: { maps: more, models } })).toEqual([
+      'getHealth: only a tool has a map',
+    ]);
   });
 });

@@ -43,9 +43,10 @@ function mapFaults(
     ...names.filter((name) => RESERVED.has(name)).map((name) => `the argument ${name} is one of every tool`),
     ...repeated(names).map((name) => `two arguments are named ${name}`),
     ...repeated([...taken, ...omitted]).map((pointer) => `${pointer} has two uses`),
-    ...(operation.request?.keepsText === true ? taken.filter((pointer) => pointer.lastIndexOf('/') > 0) : []).map(
-      (pointer) => `${pointer} is below a member of a request that keeps its text`,
-    ),
+    ...(operation.request?.keepsText === true
+      ? taken.filter((pointer) => pointer.lastIndexOf('/') > 0)
+      : []
+    ).map((pointer) => `${pointer} is below a member of a request that keeps its text`),
   ];
   const uses: Uses = { taken: new Set(taken), omitted: new Set(omitted), always, seen: new Set(), reached };
   faults.push(...levelFaults(source, requestMembers(source, operation), { at: '', isCertain: true }, uses));

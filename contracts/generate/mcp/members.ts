@@ -62,10 +62,7 @@ export function modelOf({ models }: ContractSource, name: string | null): Schema
 }
 
 /** The contract bounds the field, which may hold more than the key; an argument is the key itself. */
-export function keySchema(
-  { limits }: ContractSource,
-  { schema, description }: CatalogParameter,
-): Schema {
+export function keySchema({ limits }: ContractSource, { schema, description }: CatalogParameter): Schema {
   const most = limits.find(({ name }) => name === 'identifierLengthMax');
   return { ...schema, ...(typeof most?.value === 'number' ? { maxLength: most.value } : {}), description };
 }

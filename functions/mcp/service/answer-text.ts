@@ -8,11 +8,14 @@ import type { AnswerMap } from './tool-map.ts';
 export const EXCERPT_MAX = 300;
 
 /** One line for each item with ids, score and excerpt, and then how to go on. */
-export function answerText({ shown, items, offset, count }: ShownItems, { line = [], excerpt }: AnswerMap): string {
-  const lines = items.map(
-    (item, at) => `${offset + at + 1}. ${lineOf(item, line, excerpt ?? EXCERPT_MAX)}`,
+export function answerText(
+  { shown, items, offset, count }: ShownItems,
+  { line = [], excerpt }: AnswerMap,
+): string {
+  const lines = items.map((item, at) => `${offset + at + 1}. ${lineOf(item, line, excerpt ?? EXCERPT_MAX)}`);
+  return [...(count === 0 ? ['No items.'] : lines), ...goingOn(shown, offset + items.length, count)].join(
+    '\n',
   );
-  return [...(count === 0 ? ['No items.'] : lines), ...goingOn(shown, offset + items.length, count)].join('\n');
 }
 
 /** The values of an item by the last names of their paths. Each value is JSON, so that a text of a tenant keeps to its line. */
@@ -48,7 +51,9 @@ function excerptOf(value: Json, most: number): string {
 
 function goingOn(shown: ShownItems['shown'], end: number, count: number): readonly string[] {
   if (end < count)
-    return [`${end} of ${count} items so far. To go on: the same arguments with "${OFFSET_ARGUMENT}": ${end}.`];
+    return [
+      `${end} of ${count} items so far. To go on: the same arguments with "${OFFSET_ARGUMENT}": ${end}.`,
+    ];
   const token = shown['continuationToken'];
   if (typeof token !== 'string') return [];
   const argument = `"continuationToken": ${JSON.stringify(token)}`;

@@ -45,10 +45,7 @@ describe('the check of arguments', () => {
     [{ ...right, modes: ['any', 'ALL'] }, '/modes/1: must be one of any, all'],
     [{ ...right, advanced: {} }, '/advanced: must have deep'],
     [{ ...right, advanced: { deep: true, secret: 1 } }, '/advanced: may have only score, deep'],
-    [
-      { ...right, secret: 1 },
-      'The call may have only collection, query, limit, value, modes, advanced',
-    ],
+    [{ ...right, secret: 1 }, 'The call may have only collection, query, limit, value, modes, advanced'],
   ])('of %j', (given, words) => {
     expect(wordsFor(given)).toBe(words);
   });

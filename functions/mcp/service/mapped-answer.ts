@@ -111,7 +111,11 @@ interface Source {
   readonly most: number;
 }
 
-function withValue(short: JsonObject, [name = '', ...rest]: readonly string[], { of, most }: Source): JsonObject {
+function withValue(
+  short: JsonObject,
+  [name = '', ...rest]: readonly string[],
+  { of, most }: Source,
+): JsonObject {
   const value = isJsonObject(of) && Object.hasOwn(of, name) ? of[name] : undefined;
   if (value === undefined) return short;
   if (rest.length > 0) {

@@ -18,7 +18,9 @@ describe('the request that arguments mean', () => {
       lexical: { query: 'b', matchMode: 'all' },
       limit: 10,
     });
-    expect(mappedRequest(map, { query: null, limit: null, advanced: { minScore: null } })).toEqual({ limit: 10 });
+    expect(mappedRequest(map, { query: null, limit: null, advanced: { minScore: null } })).toEqual({
+      limit: 10,
+    });
     expect(mappedRequest(map, { limit: 3 })).toEqual({ limit: 3 });
   });
 
@@ -37,7 +39,9 @@ describe('the request that arguments mean', () => {
   test('keeps the spelling of numbers where the operation needs it', () => {
     const flat = { ...map, takes: { count: '/count', other: '/other' }, advanced: { most: '/most' } };
     const text = '{"other":1.0,"advanced":{"most":1e2},"count":2.50}';
-    expect(spelledRequest(flat, text, ['count', 'most', 'limit'])).toBe('{"count":2.50,"most":1e2,"limit":10}');
+    expect(spelledRequest(flat, text, ['count', 'most', 'limit'])).toBe(
+      '{"count":2.50,"most":1e2,"limit":10}',
+    );
   });
 });
 

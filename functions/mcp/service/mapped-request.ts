@@ -44,7 +44,11 @@ function objectAt(at: Members, name: string): JsonObject {
  * The members `names` of the request as JSON text, with the spelling of the arguments. Such an operation takes members of the first
  * level alone.
  */
-export function spelledRequest({ takes, advanced, defaults }: ToolMap, text: string, names: readonly string[]): string {
+export function spelledRequest(
+  { takes, advanced, defaults }: ToolMap,
+  text: string,
+  names: readonly string[],
+): string {
   const slices = membersOf(text);
   const rare = slices.find(({ name }) => name === ADVANCED_ARGUMENT)?.value ?? 'null';
   const ofRare = rare.startsWith('{') ? membersOf(rare) : [];

@@ -21,7 +21,13 @@ const terms = { lengthMax: 200_000, textContent: 'compact' } as const;
 /** A hit with a vector of 384 numbers and a text of 800 characters. */
 function hit(at: number): JsonObject {
   const values = Array.from({ length: 384 }, (_, index) => (index % 7) / 10);
-  return { id: `h-${at}`, score: 1 - at / 100, content: { text: 'word '.repeat(160) }, vectors: { values }, why: 'x' };
+  return {
+    id: `h-${at}`,
+    score: 1 - at / 100,
+    content: { text: 'word '.repeat(160) },
+    vectors: { values },
+    why: 'x',
+  };
 }
 
 function hits(count: number, more: JsonObject = {}): string {
@@ -29,10 +35,26 @@ function hits(count: number, more: JsonObject = {}): string {
   return JSON.stringify({ items, trace: { id: 't' }, continuationToken: null, ...more });
 }
 
-function resultFor(text: string, more: Partial<AskedAnswer> = {}, of = map, within: typeof terms | { lengthMax: number; textContent: 'full' } = terms) {
-  const result = mappedResult(of, { operationId: 'searchRecords', text, include: [], offset: null, ...more }, within);
+function resultFor(
+  text: string,
+  more: Partial<AskedAnswer> = {},
+  of = map,
+  within: typeof terms | { lengthMax: number; textContent: 'full' } = terms,
+) {
+  const result = mappedResult(
+    of,
+    { operationId: 'searchRecords', text, include: [], offset: null, ...more },
+    within,
+  );
   const [first] = result.content as readonly { readonly text: string }[];
-  return { result, shown: result.structuredContent as { readonly [name: string]: Json; readonly items: readonly JsonObject[] }, text: first?.text ?? '' };
+  return {
+    result,
+    shown: result.structuredContent as {
+      readonly [name: string]: Json;
+      readonly items: readonly JsonObject[];
+    },
+    text: first?.text ?? '',
+  };
 }
 
 describe('the answer of a tool', () => {
@@ -57,7 +79,9 @@ describe('the answer of a tool', () => {
   });
 
   test('never has more than 25,000 characters, and ends at an item', () => {
-    const { result, shown, text } = resultFor(hits(1_000, { continuationToken: 'next' }), { include: ['texts'] });
+    const { result, shown, text } = resultFor(hits(1_000, { continuationToken: 'next' }), {
+      include: ['texts'],
+    });
     expect(JSON.stringify(result).length).toBeLessThanOrEqual(25_200);
     const { nextOffset, items } = shown;
     expect(nextOffset).toBe(items.length);
@@ -90,7 +114,9 @@ describe('the answer of a tool', () => {
   });
 
   test('refuses an offset after the last item', () => {
-    expect(() => resultFor(hits(2), { offset: 3 })).toThrow('/answerOffset: is after the last item: the answer has 2');
+    expect(() => resultFor(hits(2), { offset: 3 })).toThrow(
+      '/answerOffset: is after the last item: the answer has 2',
+    );
     expect(resultFor(hits(2), { offset: 2 }).shown.items).toEqual([]);
   });
 });

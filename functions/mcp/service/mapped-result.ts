@@ -47,7 +47,10 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   const items = candidate.items.map((item) => shortItem(item, line, excerpt));
   const short = { ...candidate, items, shown: { ...candidate.shown, [name]: items, shortened: true } };
   const [, words] = textsOf(map, short, terms);
-  return resultOf(short.shown, `${words}\nThe item is too long for a list, so its long members are cut or left out.`);
+  return resultOf(
+    short.shown,
+    `${words}\nThe item is too long for a list, so its long members are cut or left out.`,
+  );
 }
 
 /** The values as JSON, and the text for a model. */
