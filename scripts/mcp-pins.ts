@@ -26,9 +26,8 @@ export function pinName({ definition }: PinnedDefinition): string {
   return definition.uri ?? definition.name;
 }
 
-export function hashOf({ definition, advanced }: PinnedDefinition): string {
-  const text = JSON.stringify(advanced === undefined ? definition : [definition, advanced]);
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+export function hashOf({ definition }: PinnedDefinition): string {
+  return `sha256:${createHash('sha256').update(JSON.stringify(definition)).digest('hex')}`;
 }
 
 export interface PinChange {
@@ -69,8 +68,11 @@ export function readPins(root: string): {
 } {
   const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
   const { definitions } = read(DEFINITIONS) as { readonly definitions: readonly PinnedDefinition[] };
+  const rare = definitions.flatMap(({ definition: { name }, advanced }) =>
+    advanced === undefined ? [] : [{ definition: { name, uri: `svc://tools/${name}/v1`, advanced } }],
+  );
   const texts = [{ definition: instructionsDefinition(instructions) }];
-  return { pins: read(PINS) as Pins, definitions: [...definitions, ...texts] };
+  return { pins: read(PINS) as Pins, definitions: [...definitions, ...rare, ...texts] };
 }
 
 /** The pins with those that are new. A change or a loss is a fault: a person reads the definition and accepts it. */

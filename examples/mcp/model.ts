@@ -32,15 +32,15 @@ export function nextTurn(topic: string, tools: readonly Tool[], seen: readonly S
   switch (seen.length) {
     case 0:
       return {
-        call: { name: toolFor('_records_search_v1'), arguments: { collection, lexical: { query: topic } } },
+        call: { name: toolFor('_records_search_v1'), arguments: { collection, query: topic } },
       };
     case 1: {
       const [best] = (valuesOf('_search_v1')?.['items'] ?? []) as readonly {
         record: { partitionKey: string; id: string };
       }[];
       if (best === undefined) return { words: `There is no note about ${topic}.` };
-      const { partitionKey: pk, id } = best.record;
-      return { call: { name: toolFor('_records_get_v1'), arguments: { collection, pk, id } } };
+      const { partitionKey, id } = best.record;
+      return { call: { name: toolFor('_records_get_v1'), arguments: { collection, partitionKey, id } } };
     }
     case 2: {
       const { id, content } = valuesOf('_records_get_v1') as { id: string; content: { text: string } };

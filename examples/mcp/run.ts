@@ -82,7 +82,7 @@ async function converse(client: McpClient): Promise<void> {
   }
   const kept = await client.call('svc_records_get_v1', {
     collection: 'notes',
-    pk: 'summaries',
+    partitionKey: 'summaries',
     id: 'summary-n-1',
   });
   const { content } = kept.structuredContent as { content?: { text: string } };

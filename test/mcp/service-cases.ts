@@ -49,7 +49,7 @@ export function toolCases({ runId }: CaseWorld): Readonly<Record<string, Operati
     getCollection: { ...articles, shows: WORDS },
     inspectCollection: {
       ...articles,
-      query: { includeAnomalies: true, anomalyLimit: 3 },
+      query: { anomalyLimit: 3 },
       shows: '"recordCount":3',
     },
     getRecord: { path: { collection: WORDS, pk: 'p', id: 'a-1' }, shows: '"id":"a-1"' },
@@ -63,7 +63,7 @@ export function toolCases({ runId }: CaseWorld): Readonly<Record<string, Operati
     getExecutionRunHistory: { path: { runId }, query: { limit: 2 }, shows: 'lease.acquired' },
     listRetrievalProfiles: { shows: '"id":"evidence"' },
     retrieve: { body: question, shows: '"id":"a-0"' },
-    buildRagContext: { body: { ...context, includeContextText: true }, shows: '"id":"a-0"' },
+    buildRagContext: { body: context, shows: '"id":"a-0"' },
     buildRagPrompt: {
       body: { context, template: { userInstruction: 'Say it in one sentence.' } },
       shows: 'Say it in one sentence.',

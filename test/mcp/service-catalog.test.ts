@@ -4,6 +4,9 @@ import found from '../../contracts/generated/mcp/definitions.json' with { type: 
 import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { Json } from '../../functions/kernel/canonical-json.ts';
+import { shownAnswer } from '../../functions/mcp/service/mapped-answer.ts';
+import type { ToolMap } from '../../functions/mcp/service/tool-map.ts';
 import {
   GRAPH,
   HANDLER,
@@ -33,11 +36,12 @@ type Members = Readonly<Record<string, unknown>>;
 interface Definition {
   readonly operationId: string;
   readonly exposure: string;
+  readonly map?: ToolMap;
   readonly definition: { readonly name: string; readonly uri?: string; readonly outputSchema?: object };
 }
 
 const WORKER = 'worker-1';
-const definitions: readonly Definition[] = found.definitions;
+const definitions = found.definitions as unknown as readonly Definition[];
 const offeredAs = (exposure: string) => definitions.filter((each) => each.exposure === exposure);
 const idsOf = (exposure: string) =>
   offeredAs(exposure)
@@ -108,7 +112,38 @@ function caseOf(operationId: string): OperationCase {
   return given;
 }
 
-const argumentsOf = ({ path, query, body }: OperationCase): Members => ({ ...path, ...query, ...body });
+/** The arguments of the tool for the request over REST, each taken from its place in it. */
+function argumentsOf({ map }: Definition, { path, query, body }: OperationCase): Members {
+  const request = { ...path, ...query, ...body } as Members;
+  const taken = (pointers: Readonly<Record<string, string>> = {}): Members =>
+    Object.fromEntries(
+      Object.entries(pointers).flatMap(([name, pointer]) => {
+        const value = pointer
+          .slice(1)
+          .split('/')
+          .reduce<unknown>((at, member) => (at as Members | undefined)?.[member], request);
+        return value === undefined ? [] : [[name, value] as const];
+      }),
+    );
+  const advanced = taken(map?.advanced);
+  const include = Object.keys(map?.answer.include ?? {});
+  return {
+    ...taken(map?.takes),
+    ...(Object.keys(advanced).length > 0 ? { advanced } : {}),
+    ...(include.length > 0
+      ? { include: [...include, ...(map?.answer.texts === undefined ? [] : ['texts'])] }
+      : {}),
+  };
+}
+
+/** The answer over REST as the tool shows it with all its parts. */
+function shownOf({ map }: Definition, answer: unknown): unknown {
+  if (map === undefined) return answer;
+  const include = [...Object.keys(map.answer.include ?? {}), 'texts'];
+  return shownAnswer(map, answer as Json, include);
+}
+
+const isList = ({ map }: Definition) => map?.isList === true || map?.answer.items !== undefined;
 
 async function endOfJob(path: string): Promise<Members> {
   for (;;) {
@@ -181,11 +216,11 @@ describe('each tool answers the same as REST', () => {
   test.each(tools.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
     const given = caseOf(operationId);
     const answer = (await rest(operationId, given)).json();
-    const result = await callTool(service, 'writer', tool.definition.name, argumentsOf(given));
+    const result = await callTool(service, 'writer', tool.definition.name, argumentsOf(tool, given));
     const { structuredContent, isError, content } = result;
     expect(isError, JSON.stringify(content)).toBeUndefined();
     expect(JSON.stringify(structuredContent)).toContain(given.shows);
-    expect(plain(structuredContent)).toEqual(plain(answer));
+    expect(plain(structuredContent)).toEqual(plain(shownOf(tool, answer)));
     expectSchema(tool, structuredContent);
   });
 });
@@ -202,30 +237,25 @@ describe('each tool answers in parts that are one answer', () => {
 
   afterAll(() => narrow.close());
 
-  const traced: Readonly<Record<string, Members>> = {
-    retrieve: { includeTrace: true },
-    buildRagContext: { includeTrace: true },
-    buildRagPrompt: { context: { ...toolCases({ runId: '' })['buildRagContext']?.body, includeTrace: true } },
-  };
-  test.each(tools.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
+  const whole = tools.filter((tool) => !isList(tool));
+  test.each(whole.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
     const given = caseOf(operationId);
-    const body = { ...given.body, ...traced[operationId] };
-    const answer = (await rest(operationId, { ...given, ...(given.body && { body }) })).json();
+    const answer = shownOf(tool, (await rest(operationId, given)).json());
     const partAt = async (answerOffset: unknown) => {
-      const sent = { ...argumentsOf({ ...given, body }), answerOffset };
+      const sent = { ...argumentsOf(tool, given), answerOffset };
       const result = await callTool(narrow, 'writer', tool.definition.name, sent);
       return (result['structuredContent'] as { part: Members }).part;
     };
     // A short answer has one part, and its hash, too, is the same in the next call.
     const hashes = new Set([(await partAt(0))['hash']]);
-    let whole = '';
+    let joined = '';
     for (let at: unknown = 0; at !== null; ) {
       const { text, hash, nextOffset } = await partAt(at);
-      whole += String(text);
+      joined += String(text);
       hashes.add(hash);
       at = nextOffset;
     }
-    expect(withoutTraceIds(plain(JSON.parse(whole)))).toEqual(withoutTraceIds(plain(answer)));
+    expect(withoutTraceIds(plain(JSON.parse(joined)))).toEqual(withoutTraceIds(plain(answer)));
     expect(hashes.size).toBe(1);
   });
 
@@ -252,7 +282,7 @@ describe('each task is the run or job that REST starts with the same key', () =>
     const given = caseOf(operationId);
     const key = `key-of-${operationId}`;
     const created = await callTool(service, 'writer', task.definition.name, {
-      ...argumentsOf(given),
+      ...argumentsOf(task, given),
       idempotencyKey: key,
     });
     expect(created, JSON.stringify(created)).toMatchObject({ resultType: 'task', status: 'working' });

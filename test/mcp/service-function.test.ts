@@ -22,7 +22,7 @@ test('the function answers the endpoint and nothing else', async () => {
   expect(JSON.stringify(listed)).toContain('svc_records_query_v1');
   const name = 'svc_collections_list_v1';
   expect(await ask('tools/call', { name, arguments: {} })).toMatchObject({
-    result: { structuredContent: [] },
+    result: { structuredContent: { items: [] } },
   });
   for (const path of ['/', '/health', '/collections', '/execution/runs', '/mcp/', '/mcp/x', '/MCP'])
     expect((await api.call({ method: 'GET', path })).status, path).toBe(404);

@@ -265,7 +265,7 @@ describe('O11: a flood', () => {
 });
 
 describe('the log of a refused call has the same fields as over REST', () => {
-  const absent = { collection: 'articles', pk: 'p', id: 'absent' };
+  const absent = { collection: 'articles', partitionKey: 'p', id: 'absent' };
   test.each([
     [
       'startExecutionRun',

@@ -139,9 +139,9 @@ describe('the answer of a tool', () => {
       ['svc_collections_list_v1', {}],
       ['svc_collections_get_v1', { collection: 'articles' }],
       ['svc_collections_inspect_v1', { collection: 'articles' }],
-      ['svc_records_get_v1', { collection: 'articles', pk: 'p', id: 'a-1' }],
-      ['svc_records_get_v1', { collection: 'articles', pk: 'p', id: 'a-1', answerOffset: 9 }],
-      ['svc_records_search_v1', { collection: 'articles', lexical: { query: 'hello' } }],
+      ['svc_records_get_v1', { collection: 'articles', partitionKey: 'p', id: 'a-1' }],
+      ['svc_records_get_v1', { collection: 'articles', partitionKey: 'p', id: 'a-1', answerOffset: 9 }],
+      ['svc_records_search_v1', { collection: 'articles', query: 'hello' }],
     ];
     for (const [name, given] of answers) {
       const answer = await callTool(service, 'reader', name, given as Record<string, unknown>);
@@ -193,7 +193,7 @@ describe('the answer of a tool', () => {
 
   test('comes from the operation in this process: no connection is opened', async () => {
     const connect = vi.spyOn(Socket.prototype, 'connect');
-    const given = { collection: 'articles', pk: 'p', id: 'a-0' };
+    const given = { collection: 'articles', partitionKey: 'p', id: 'a-0' };
     expect(await callTool(service, 'reader', 'svc_records_get_v1', given)).toMatchObject({
       structuredContent: { id: 'a-0' },
     });
@@ -206,7 +206,7 @@ describe('the answer of a tool', () => {
     const body = { id: 'long', partitionKey: 'p', type: 'article', metadata: {}, content: { text: long } };
     const path = '/collections/articles/records';
     await service.call({ method: 'POST', path, headers: { [IDENTITY]: 'writer' }, body });
-    const place = { collection: 'articles', pk: 'p', id: 'long' };
+    const place = { collection: 'articles', partitionKey: 'p', id: 'long' };
     const rest = await service.call({
       method: 'GET',
       path: `${path}/p/long`,

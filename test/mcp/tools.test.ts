@@ -86,7 +86,7 @@ describe('a failure of a tool', () => {
     const { result } = await ask(busy, call, { name: 'busy' });
     expect(result).toMatchObject({
       isError: true,
-      content: [{ type: 'text', text: 'Too many. (rate_limited)' }],
+      content: [{ type: 'text', text: 'Too many. (rate_limited) Try again after 7 s.' }],
       _meta: { 'svc.runtime/problem': { code: 'rate_limited', retryable: true, retryAfterSeconds: 7 } },
     });
     expect(lines.filter(({ severity }) => severity === 'ERROR')).toEqual([]);

@@ -46,7 +46,7 @@ describe('O04: the endpoint acts for its caller alone', () => {
     ]);
     for (const [tool, given] of [
       ['svc_records_query_v1', { collection: 'secrets' }],
-      ['svc_records_get_v1', { collection: 'secrets', pk: 'p', id: 's-1' }],
+      ['svc_records_get_v1', { collection: 'secrets', partitionKey: 'p', id: 's-1' }],
       ['svc_collections_get_v1', { collection: 'secrets' }],
       ['svc_collections_inspect_v1', { collection: 'secrets' }],
     ] as const) {
@@ -148,7 +148,7 @@ describe('O06: instructions in stored data', () => {
     await write('writer', 'articles', record('h-1', hostile));
     const result = await callTool(service, 'reader', 'svc_records_get_v1', {
       collection: 'articles',
-      pk: 'p',
+      partitionKey: 'p',
       id: 'h-1',
     });
     const { content, structuredContent, ...rest } = result as {
@@ -174,7 +174,7 @@ describe('O06: instructions in stored data', () => {
       service.ask('writer', 'resources/read', { uri: 'svc://nothing/v1' }),
       callTool(service, 'writer', 'svc_records_get_v1', {
         collection: name,
-        pk: 'p',
+        partitionKey: 'p',
         id: hostile.slice(0, 40),
       }),
       callTool(service, 'writer', 'svc_records_query_v1', { collection: name, [hostile]: 1 }),

@@ -85,7 +85,7 @@ describe('the official client, pinned to the revision', () => {
     });
     const missing = await client.callTool({
       name: 'svc_records_get_v1',
-      arguments: { collection: 'articles', pk: 'p', id: 'missing' },
+      arguments: { collection: 'articles', partitionKey: 'p', id: 'missing' },
     });
     expect(missing.isError).toBe(true);
   });

@@ -61,10 +61,10 @@ export function mappedInputOf(
   given: JsonObject,
   { argumentsText, longNumbers }: Pick<McpContext, 'argumentsText' | 'longNumbers'>,
 ): InProcessInput {
-  checkArguments(given, schema);
   const [route] = entry.routes;
   const floats = floatsOf(entry, route).flatMap((pointer) => argumentPointer(map, pointer) ?? []);
   judgeOf(longNumbers, { floats })?.run(argumentsText());
+  checkArguments(given, schema);
   const { body, ...input } = partsOf(entry, route, mappedRequest(map, given));
   if (entry.bodyLimitBytes === null) return input;
   if (entry.keepsText !== true) return { ...input, body };
