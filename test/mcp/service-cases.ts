@@ -28,7 +28,8 @@ const question = { query: 'hello', collections: [WORDS], searchMode: 'lexical', 
 const retrievalCase = { name: 'hello', request: question, expected: [{ id: 'a-0' }] };
 /** A number that loses its spelling when its value is serialized again. */
 const price: unknown = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON('1.50');
-const item = { documentId: 'kettle', partitionKey: 'p', text: 'Fill the kettle.', metadata: { price } };
+/** In the order of the arguments: the service keeps the text of the request. */
+const item = { partitionKey: 'p', text: 'Fill the kettle.', documentId: 'kettle', metadata: { price } };
 
 /** The envelope of a small graph. */
 export const people = {
@@ -72,7 +73,7 @@ export function toolCases({ runId }: CaseWorld): Readonly<Record<string, Operati
     getGraphProviderShape: { path: { providerId: 'svc-collection' }, shows: 'svc-collection' },
     traverseGraph: {
       path: { collection: GRAPH },
-      body: { graphId: 'people', startNodeIds: ['ada'] },
+      body: { graphId: 'people', startNodeIds: ['ada'], profile: { limit: 5 } },
       shows: '"id":"bob"',
     },
     inspectGraphCollection: { ...graph, shows: '"nodeCount":2' },

@@ -209,7 +209,19 @@ test('a caller with all rights is shown the whole catalog, and each entry has a 
   const { result: discovered } = await service.ask('writer', 'server/discover');
   expect(discovered).toMatchObject({ ttlMs: 300_000, cacheScope: 'private' });
   // A template that is added needs a case that reads it.
-  expect(await allOf('resources/templates/list', 'resourceTemplates')).toEqual([]);
+  const templates = await allOf('resources/templates/list', 'resourceTemplates');
+  expect(templates).toMatchObject([{ uriTemplate: 'svc://tools/{name}/v1' }]);
+});
+
+test('the resource of a tool describes its rare arguments', async () => {
+  const read = (uri: string) => service.ask('writer', 'resources/read', { uri });
+  const { result } = await read('svc://tools/svc_records_search_v1/v1');
+  const [content] = result?.['contents'] as readonly { text: string }[];
+  expect(JSON.parse(content?.text ?? '')).toMatchObject({
+    tool: 'svc_records_search_v1',
+    advanced: { properties: { matchMode: { enum: ['any', 'all'] } } },
+  });
+  expect((await read('svc://tools/svc_records_get_v1/v1')).error?.code).toBe(-32602);
 });
 
 describe('each tool answers the same as REST', () => {
@@ -301,7 +313,7 @@ describe('each task is the run or job that REST starts with the same key', () =>
 });
 
 test('O06: the step that a worker names is returned as one line that is marked as data', async () => {
-  const given = { handlerId: HANDLER, scope, idempotencyKey: 'with-a-step' };
+  const given = { handlerId: HANDLER, advanced: { scope }, idempotencyKey: 'with-a-step' };
   const started = await rest('startExecutionRun', { body: given });
   const { id: runId } = started.json<{ id: string }>();
   const leased = await asWorker('', { workerId: WORKER, handlerIds: [HANDLER], runId, ttlSeconds: 600 });
@@ -326,7 +338,7 @@ test('O06: the step that a worker names is returned as one line that is marked a
 });
 
 test('a task that is cancelled ends as its run does', async () => {
-  const given = { handlerId: HANDLER, scope, idempotencyKey: 'to-cancel' };
+  const given = { handlerId: HANDLER, advanced: { scope }, idempotencyKey: 'to-cancel' };
   const created = await callTool(service, 'writer', 'svc_execution_start_run_v1', given);
   const taskId = String(created['taskId']);
   const body = { handlerId: HANDLER, scope, idempotencyKey: 'to-cancel' };

@@ -211,7 +211,11 @@ describe('O11: a flood', () => {
     ['large starts', 'invoice.render', 'a'.repeat(300_000)],
   ])('of %s ends as soon as over REST', async (_, handlerId, text) => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '40' } });
-    const given = { handlerId, scope: { productId: 'papers', tenantId: 'acme' }, payload: { text } };
+    const given = {
+      handlerId,
+      advanced: { scope: { productId: 'papers', tenantId: 'acme' } },
+      payload: { text },
+    };
     const params = { name: 'svc_execution_start_run_v1', arguments: given, _meta: withCapabilities(TASKS) };
     const startsUntilRefused = async (socketAddress: string, request: InjectedRequest) => {
       for (let starts = 0; ; starts += 1) {

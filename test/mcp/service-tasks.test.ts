@@ -43,7 +43,7 @@ const scope = { productId: 'papers', tenantId: 'acme' };
 
 /** A run of an external handler: it stays queued until somebody cancels it. */
 async function waitingRun(more: object = {}): Promise<Readonly<Record<string, unknown>>> {
-  return callTool(service, 'writer', RUN, { handlerId: 'invoice.render', scope, ...more });
+  return callTool(service, 'writer', RUN, { handlerId: 'invoice.render', advanced: { scope }, ...more });
 }
 
 test('a task is created, found by any instance, and ends with the job as its result', async () => {
@@ -168,12 +168,14 @@ test('the history of a run names its next page, and its pages are the whole', as
   const ended = await endOf(service, 'writer', String(taskId));
   const { id: runId } = (ended['result'] as { structuredContent: { id: string } }).structuredContent;
   const tool = 'svc_execution_get_run_history_v1';
-  const all = (await callTool(service, 'writer', tool, { runId }))['structuredContent'] as unknown[];
+  const itemsOf = (answer: Readonly<Record<string, unknown>>) =>
+    (answer['structuredContent'] as { readonly items: readonly unknown[] }).items;
+  const all = itemsOf(await callTool(service, 'writer', tool, { runId }));
   expect(all.length).toBeGreaterThan(2);
   const seen: unknown[] = [];
   for (let given: Readonly<Record<string, unknown>> | undefined = { limit: 2 }; given !== undefined; ) {
     const page = await callTool(service, 'writer', tool, { runId, ...given });
-    seen.push(...(page['structuredContent'] as unknown[]));
+    seen.push(...itemsOf(page));
     const content = page['content'] as readonly { text: string }[];
     given = (page['_meta'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[
       'svc.runtime/nextPage'

@@ -1,6 +1,9 @@
 import { Socket } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import found from '../../contracts/generated/mcp/definitions.json' with { type: 'json' };
+import { shownAnswer } from '../../functions/mcp/service/mapped-answer.ts';
+import type { ToolMap } from '../../functions/mcp/service/tool-map.ts';
 import {
   callTool,
   IDENTITY,
@@ -172,22 +175,30 @@ describe('the answer of a tool', () => {
     await ended(`/graph/jobs/${id}`);
     const retrieval = { query: 'hello', collections: ['articles'], searchMode: 'lexical', limit: 1 };
     const answers: readonly (readonly [tool: string, path: string, params: object, sent: object])[] = [
-      ['svc_retrieval_retrieve_v1', '/search', {}, retrieval],
-      ['svc_rag_build_context_v1', '/rag/context', {}, { retrieval, contentField: 'text' }],
+      ['svc_retrieval_retrieve_v1', '/search', retrieval, retrieval],
+      [
+        'svc_rag_build_context_v1',
+        '/rag/context',
+        { ...retrieval, advanced: { contentField: 'text' } },
+        { retrieval, contentField: 'text' },
+      ],
       [
         'svc_graph_traverse_v1',
         '/collections/people/graph/traverse',
-        { collection: 'people' },
-        { graphId: 'people', startNodeIds: ['ada'] },
+        { collection: 'people', graphId: 'people', startNodeIds: ['ada'], limit: 5 },
+        { graphId: 'people', startNodeIds: ['ada'], profile: { limit: 5 } },
       ],
     ];
     for (const [tool, path, params, sent] of answers) {
       const headers = { [IDENTITY]: 'reader' };
       const rest = await service.call({ method: 'POST', path, headers, body: sent });
       expect(rest.status, `${tool} ${rest.body}`).toBe(200);
-      const result = await callTool(service, 'reader', tool, { ...params, ...sent });
+      const result = await callTool(service, 'reader', tool, params as Readonly<Record<string, unknown>>);
       expect(result['isError'], JSON.stringify(result['content'])).toBeUndefined();
-      expect(timeless(result['structuredContent'])).toEqual(timeless(rest.json()));
+      const { map } = found.definitions.find(({ definition: { name } }) => name === tool) as unknown as {
+        map: ToolMap;
+      };
+      expect(timeless(result['structuredContent'])).toEqual(timeless(shownAnswer(map, rest.json(), [])));
     }
   });
 
@@ -227,7 +238,9 @@ describe('the answer of a tool', () => {
       hashes.add(part.hash);
       offset = part.nextOffset;
     } while (offset !== null);
-    expect(text).toBe(rest.body);
+    // The tool leaves vectors out unless it is asked for them.
+    const { vectors: _vectors, embedding: _embedding, ...shown } = rest.json<Record<string, unknown>>();
+    expect(JSON.parse(text)).toEqual(shown);
     expect(hashes.size).toBe(1);
     const beyond = await callTool(service, 'reader', 'svc_records_get_v1', {
       ...place,
