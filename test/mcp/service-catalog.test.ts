@@ -314,7 +314,8 @@ describe('each task is the run or job that REST starts with the same key', () =>
 
 test('O06: the step that a worker names is returned as one line that is marked as data', async () => {
   const given = { handlerId: HANDLER, advanced: { scope }, idempotencyKey: 'with-a-step' };
-  const started = await rest('startExecutionRun', { body: given });
+  const body = { handlerId: HANDLER, scope, idempotencyKey: 'with-a-step' };
+  const started = await rest('startExecutionRun', { body });
   const { id: runId } = started.json<{ id: string }>();
   const leased = await asWorker('', { workerId: WORKER, handlerIds: [HANDLER], runId, ttlSeconds: 600 });
   const { leaseKey, leaseToken } = leased.json<Record<'leaseKey' | 'leaseToken', string>>();

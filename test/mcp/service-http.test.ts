@@ -211,11 +211,8 @@ describe('O11: a flood', () => {
     ['large starts', 'invoice.render', 'a'.repeat(300_000)],
   ])('of %s ends as soon as over REST', async (_, handlerId, text) => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '40' } });
-    const given = {
-      handlerId,
-      advanced: { scope: { productId: 'papers', tenantId: 'acme' } },
-      payload: { text },
-    };
+    const scope = { productId: 'papers', tenantId: 'acme' };
+    const given = { handlerId, advanced: { scope }, payload: { text } };
     const params = { name: 'svc_execution_start_run_v1', arguments: given, _meta: withCapabilities(TASKS) };
     const startsUntilRefused = async (socketAddress: string, request: InjectedRequest) => {
       for (let starts = 0; ; starts += 1) {
@@ -224,7 +221,12 @@ describe('O11: a flood', () => {
       }
     };
     const headers = { [IDENTITY]: 'writer' };
-    const rest = { method: 'POST', path: '/execution/runs', body: given, headers };
+    const rest = {
+      method: 'POST',
+      path: '/execution/runs',
+      body: { handlerId, scope, payload: { text } },
+      headers,
+    };
     const mcp = {
       method: 'POST',
       path: '/mcp',
@@ -239,7 +241,8 @@ describe('O11: a flood', () => {
 
   test('of task reads is refused with 429, and with the time of a retry', async () => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '2' } });
-    const given = { handlerId: 'invoice.render', scope: { productId: 'papers', tenantId: 'acme' } };
+    const scope = { productId: 'papers', tenantId: 'acme' };
+    const given = { handlerId: 'invoice.render', advanced: { scope } };
     const { taskId } = await callTool(limited, 'writer', 'svc_execution_start_run_v1', given);
     const params = { taskId, _meta: withCapabilities(TASKS) };
     const headers = { ...fieldsOf('tasks/get', params), [IDENTITY]: 'writer' };
