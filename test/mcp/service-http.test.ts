@@ -272,13 +272,14 @@ describe('O11: a flood', () => {
 });
 
 describe('the log of a refused call has the same fields as over REST', () => {
+  const foreign = { handlerId: 'invoice.render', scope: { productId: 'reports', tenantId: 'acme' } };
   const absent = { collection: 'articles', partitionKey: 'p', id: 'absent' };
   test.each([
     [
       'startExecutionRun',
       'permission_denied',
       { name: 'svc_execution_start_run_v1', path: '/execution/runs', method: 'POST' },
-      { handlerId: 'invoice.render', scope: { productId: 'reports', tenantId: 'acme' } },
+      foreign,
     ],
     [
       'getRecord',
@@ -290,7 +291,9 @@ describe('the log of a refused call has the same fields as over REST', () => {
     const logged = await startMcpService({ settings: { 'Server:LogLevel': 'info' } });
     const headers = { [IDENTITY]: 'writer' };
     await logged.call({ method, path, headers, ...(method === 'GET' ? {} : { body: given }) });
-    await logged.ask('writer', 'tools/call', { name, arguments: given });
+    const { scope, ...plain } = given as Partial<typeof foreign>;
+    const sent = scope === undefined ? given : { ...plain, advanced: { scope } };
+    await logged.ask('writer', 'tools/call', { name, arguments: sent });
     const [overRest, overMcp, ...more] = logged.lines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter((line) => line['operation'] === operation);

@@ -41,9 +41,9 @@ const write = (principal: string, collection: string, body: object) =>
 describe('O04: the endpoint acts for its caller alone', () => {
   test('a neighbour neither reads nor lists the records of another tenant', async () => {
     await write('neighbour', 'secrets', record('s-1', 'the secret'));
-    expect((await callTool(service, 'writer', 'svc_collections_list_v1'))['structuredContent']).toEqual([
-      'articles',
-    ]);
+    expect((await callTool(service, 'writer', 'svc_collections_list_v1'))['structuredContent']).toEqual({
+      items: ['articles'],
+    });
     for (const [tool, given] of [
       ['svc_records_query_v1', { collection: 'secrets' }],
       ['svc_records_get_v1', { collection: 'secrets', partitionKey: 'p', id: 's-1' }],
@@ -74,7 +74,7 @@ describe('O04: the endpoint acts for its caller alone', () => {
         'Mcp-Session-Id': 'neighbour',
       },
     });
-    expect(messagesOf(response)[0]).toMatchObject({ result: { structuredContent: ['articles'] } });
+    expect(messagesOf(response)[0]).toMatchObject({ result: { structuredContent: { items: ['articles'] } } });
     expect(response.headers).not.toHaveProperty('mcp-session-id');
     const asArgument = await callTool(service, 'writer', 'svc_collections_list_v1', {
       principal: 'neighbour',
@@ -213,18 +213,18 @@ describe('O06: instructions in stored data', () => {
     ],
     [
       'svc_records_search_v1',
-      { collection: 'articles', lexical: { query: 'x', fieldBoosts: { [hostile]: 'x' } } },
-      '/lexical/fieldBoosts/(as given): must be',
+      { collection: 'articles', query: 'x', filter: { path: '/type', [hostile]: 'x' } },
+      '/filter: may have only path, op, value, combine, children',
     ],
     [
       'svc_retrieval_retrieve_v1',
-      { query: 'x', collections: ['articles'], lexical: { fieldBoosts: { [hostile]: 'x' } } },
-      '/lexical/fieldBoosts/(as given): must be',
+      { query: 'x', collections: ['articles'], advanced: { lexical: { [hostile]: 'x' } } },
+      '/advanced/lexical: may have only fields',
     ],
     [
       'svc_records_search_v1',
-      { collection: 'articles', lexical: { query: 'x', [hostile]: 1 } },
-      '/lexical/(as given): is not known here',
+      { collection: 'articles', query: 'x', [hostile]: 1 },
+      'The call may have only collection, query',
     ],
     [
       'svc_retrieval_retrieve_v1',
@@ -233,8 +233,8 @@ describe('O06: instructions in stored data', () => {
     ],
     [
       'svc_records_search_v1',
-      { collection: 'articles', lexical: { query: 'x', fieldBoosts: 5 } },
-      '/lexical/fieldBoosts: must be of the type object',
+      { collection: 'articles', query: 'x', advanced: { fields: 5 } },
+      '/advanced/fields: must be of the type array',
     ],
   ])(
     'in names of members of %s are no words of the place that its error names',
