@@ -22,7 +22,7 @@ const tools = mcpDefinitions(source).flatMap(({ operationId, definition, map, ad
     advanced === undefined
       ? inputSchema
       : { ...inputSchema, properties: { ...inputSchema.properties, advanced: advanced as Schema } };
-  return [{ operationId, map: map as ToolMap, schema: whole }];
+  return [{ operationId, map, schema: whole }];
 });
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -99,7 +99,7 @@ describe('a request that the schema of a tool allows', () => {
   );
 
   test('is refused by another operation, so the comparison can fail', () => {
-    const [search] = tools.filter(({ operationId }) => operationId === 'searchRecords');
+    const search = tools.find(({ operationId }) => operationId === 'searchRecords');
     const wrong = { ...search?.map, takes: { ...search?.map.takes, query: '/lexical/words' } } as ToolMap;
     expect(validatorOf('searchRecords')(mappedRequest(wrong, { collection: 'a', query: 'b' }))).toBe(false);
   });

@@ -215,8 +215,8 @@ test('a caller with all rights is shown the whole catalog, and each entry has a 
 
 test('the resource of a tool describes its rare arguments', async () => {
   const read = (uri: string) => service.ask('writer', 'resources/read', { uri });
-  const { result } = await read('svc://tools/svc_records_search_v1/v1');
-  const [content] = result?.['contents'] as readonly { text: string }[];
+  const { result = {} } = await read('svc://tools/svc_records_search_v1/v1');
+  const [content] = result['contents'] as readonly { text: string }[];
   expect(JSON.parse(content?.text ?? '')).toMatchObject({
     tool: 'svc_records_search_v1',
     advanced: { properties: { matchMode: { enum: ['any', 'all'] } } },

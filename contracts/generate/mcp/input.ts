@@ -116,7 +116,7 @@ function plainSchema(source: ContractSource, schema: Schema, levels: Levels): Sc
   const text = whole.description === undefined ? {} : { description: whole.description };
   if (name !== undefined && whole.properties !== undefined)
     return { ...text, ...modelSchema(source, name, whole, levels) };
-  const [type] = typesOf(whole).filter((each) => each !== 'null');
+  const type = typesOf(whole).find((each) => each !== 'null');
   const { items, additionalProperties, enum: all } = whole;
   const values = all?.filter((each) => each !== null);
   return {

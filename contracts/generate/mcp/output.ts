@@ -33,7 +33,7 @@ function levelOf(source: ContractSource, schema: Schema, place: Place): Schema {
   const whole = resolved(source, schema);
   const types = typesOf(whole).length > 0 ? typesOf(whole) : typesOfValues(whole);
   const isNullable = nullableBranch(schema) !== undefined || types.includes('null');
-  const [plain] = types.filter((each) => each !== 'null');
+  const plain = types.find((each) => each !== 'null');
   const type = plain === undefined ? {} : { type: isNullable ? [plain, 'null'] : plain };
   if (place.depth === 0) return type;
   const { properties, items, enum: values } = whole;

@@ -31,7 +31,7 @@ export const mcp = {
   resultCharactersMax: setting<number>('Mcp:ResultCharactersMax', integer(1_000, 8_388_608), 200_000,
     'Characters of an answer in one result of a tool. A longer answer comes in parts: the argument answerOffset reads on.', { unit: 'characters' }),
   textContent: setting<'compact' | 'full'>('Mcp:TextContent', choice({ compact: [], full: [] }), 'compact',
-    'Text of a list beside its values: compact has one line for each item, with its ids, score and the begin of its text; full is the JSON of the values. A list below 4,000 characters is always JSON.'),
+    'Text of a list beside its values: compact has one line for each item, with its ids, its score and the start of its text; full is the JSON of the values. A list below 4,000 characters is always JSON.'),
   permitLimit: setting('Mcp:RateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.recordRateLimitPermitsDevelopmentDefault, limits.recordRateLimitPermitsDefault),
     'Requests to the endpoint per window from one source address. A call of a tool counts against the rate limit of its operation, too.', { unit: 'requests' }),
   windowSeconds: setting<number>('Mcp:RateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
