@@ -18,7 +18,10 @@ async function bytesOfList(of: McpService): Promise<{ readonly bytes: number; re
     const params = { _meta: META, ...(cursor === undefined ? {} : { cursor }) };
     const headers = { ...fieldsOf('tools/list', params), [IDENTITY]: 'writer' };
     const response = await of.send({ body: bodyOf('tools/list', params), headers });
-    const { result = {} } = messagesOf(response)[0] ?? {};
+    const [message] = messagesOf(response) as readonly {
+      readonly result: Readonly<Record<string, unknown>>;
+    }[];
+    const result = message?.result ?? {};
     bytes += Buffer.byteLength(response.body);
     count += (result['tools'] as readonly unknown[]).length;
     cursor = result['nextCursor'];
