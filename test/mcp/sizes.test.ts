@@ -18,10 +18,8 @@ async function bytesOfList(of: McpService): Promise<{ readonly bytes: number; re
     const params = { _meta: META, ...(cursor === undefined ? {} : { cursor }) };
     const headers = { ...fieldsOf('tools/list', params), [IDENTITY]: 'writer' };
     const response = await of.send({ body: bodyOf('tools/list', params), headers });
-    const [message] = messagesOf(response) as readonly {
-      readonly result: Readonly<Record<string, unknown>>;
-    }[];
-    const result = message?.result ?? {};
+    const [message] = messagesOf(response);
+    const result = message?.['result'] as Readonly<Record<string, unknown>>;
     bytes += Buffer.byteLength(response.body);
     count += (result['tools'] as readonly unknown[]).length;
     cursor = result['nextCursor'];
