@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkConfiguration } from './check.ts';
 
 function faults(host: 'embedded' | 'functions', ...given: readonly string[]): string[] {
-  const argv = given.map((each) => `--Mcp:${each}`);
+  const argv = given.map((each) => (each.startsWith('--') ? each : `--Mcp:${each}`));
   const input = { host, env: {}, argv, readFile: () => undefined } as const;
   return checkConfiguration(input)
     .findings.filter(({ severity, key }) => severity === 'fault' && /^(Mcp|Server:Message)/.test(key))
@@ -56,6 +56,21 @@ describe('the settings of the MCP endpoint have a fault for', () => {
     const found = faults('embedded', ...given);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(words);
+  });
+
+  test.each([
+    ['Server:ApiKey', '--Server:ApiKey=an-api-key-of-32-characters-long'],
+    ['Server:ApiKeyHashes', `--Server:ApiKeyHashes:0=${'0'.repeat(64)}`],
+    ['Server:ApiKeyFile', '--Server:ApiKeyFile=/run/secrets/keys'],
+  ])('issuers of tokens beside %s, because a token in Authorization is then read as a key', (_, key) => {
+    const metadata = [
+      'ProtectedResource:Resource=https://a.example/mcp',
+      'ProtectedResource:AuthorizationServers:0=https://b.example',
+    ];
+    expect(faults('embedded', ...metadata, key)).toEqual([
+      'Mcp:ProtectedResource:Resource is set beside an API key, where a token in Authorization is read as a key: remove one of them',
+    ]);
+    expect(faults('embedded', ...metadata)).toEqual([]);
   });
 
   test('a body that the gateway in front does not carry', () => {

@@ -1,4 +1,5 @@
 import { mcpDefaults } from '../../contracts/generated/mcp/exposures.ts';
+import { hasApiKeys } from './api-key-settings.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import { table } from './table.ts';
 
@@ -61,10 +62,18 @@ const wholeMetadata: Rule = ({ mcp }) => {
   return [];
 };
 
+/** With keys, a lone token in `Authorization` is an attempt at a key: a client that follows the metadata would be refused. */
+const metadataWithoutKeys: Rule = (settings) => {
+  if (settings.mcp.resource === null || !hasApiKeys(settings)) return [];
+  const message = 'is set beside an API key, where a token in Authorization is read as a key: remove one of them';
+  return [{ key: resource.key, message }];
+};
+
 export const mcpRules: readonly Rule[] = [
   anyRevision,
   knownOperations,
   oneWish,
   withinGateway,
   wholeMetadata,
+  metadataWithoutKeys,
 ];

@@ -5,6 +5,7 @@ import {
   jobGroups,
 } from '../../contracts/generated/groups.ts';
 import { accessRules } from './access-rules.ts';
+import { hasApiKeys } from './api-key-settings.ts';
 import { artifactRules } from './artifact-rules.ts';
 import { embeddingRules } from './embedding-rules.ts';
 import { executionRules } from './execution-rules.ts';
@@ -22,12 +23,6 @@ export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf):
   return rules
     .flatMap((rule) => rule(settings, host, (key) => sourceOf(key) !== undefined, sourceOf))
     .map((fault) => ({ ...fault, source: sourceOf(fault.key) ?? 'default' }));
-}
-
-/** Whether an API key is configured that a caller could present. */
-function hasApiKeys({ security }: Settings): boolean {
-  const { apiKeys, apiKey, apiKeyHashes, apiKeyFile } = security;
-  return apiKeys.length + apiKeyHashes.length > 0 || apiKey !== null || apiKeyFile !== null;
 }
 
 /** Whether callers must present an API key. */
