@@ -60,7 +60,7 @@ describe('the settings of the MCP endpoint have a fault for', () => {
 
   test.each([
     ['Server:ApiKey', '--Server:ApiKey=an-api-key-of-32-characters-long'],
-    ['Server:ApiKeyHashes', `--Server:ApiKeyHashes:0=${'0'.repeat(64)}`],
+    ['Server:ApiKeyHashes', `--Server:ApiKeyHashes:0=sha256:${'0'.repeat(64)}`],
     ['Server:ApiKeyFile', '--Server:ApiKeyFile=/run/secrets/keys'],
   ])('issuers of tokens beside %s, because a token in Authorization is then read as a key', (_, key) => {
     const metadata = [
