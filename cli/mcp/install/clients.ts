@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path';
-import { withJsonValue } from './json-entry.ts';
-import { withTomlMembers } from './toml-entry.ts';
+import { jsonHas, withJsonValue } from './json-entry.ts';
+import { tomlHas, withTomlMembers } from './toml-entry.ts';
 
 /** The desktop programs that `svc mcp install` knows, and the form and the place of their entries. */
 
@@ -62,7 +62,11 @@ export const mcpClients: Readonly<Record<Exclude<ClientName, 'chatgpt'>, McpClie
     title: 'Codex',
     text: (name, entry) => withTomlMembers('', ['mcp_servers', name], membersOf(entry)).trimEnd(),
     file: (places) => joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'config.toml'),
-    merged: (text, name, entry) => withTomlMembers(text, ['mcp_servers', name], membersOf(entry)),
+    merged(text, name, entry) {
+      const path = ['mcp_servers', name];
+      if (tomlHas(text, path, 'url')) throw new Error(isAddress(name));
+      return withTomlMembers(text, path, membersOf(entry));
+    },
     next: 'Start Codex again.',
   },
 };
@@ -72,12 +76,18 @@ function jsonForm(section: string, typed: boolean): Pick<McpClient, 'text' | 'me
   return {
     text: (name, entry) => JSON.stringify({ [section]: { [name]: whole(entry) } }, null, 2),
     // Member by member: an entry that is there keeps its other members, such as `env`.
-    merged: (text, name, entry) =>
-      Object.entries(whole(entry)).reduce(
+    merged(text, name, entry) {
+      if (jsonHas(text, [section, name, 'url'])) throw new Error(isAddress(name));
+      return Object.entries(whole(entry)).reduce(
         (rest, [member, value]) => withJsonValue(rest, [section, name, member], value),
         text,
-      ),
+      );
+    },
   };
+}
+
+function isAddress(name: string): string {
+  return `its entry ${name} is a server at an address, and --name takes another name`;
 }
 
 function membersOf({ command, args }: ServeCommand): { readonly command: string; readonly args: readonly string[] } {

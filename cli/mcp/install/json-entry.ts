@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseJson } from '../../../functions/kernel/json-text.ts';
 
 /**
- * Sets one value in a JSON text and leaves every other character as it is: comments are refused, unknown members, long numbers
- * and the order stay. Returns why that cannot be done as an error.
+ * Sets one value in a JSON text and leaves every other character as it is. Throws an Error that says why that cannot be done.
  */
 export function withJsonValue(text: string, path: readonly string[], value: unknown): string {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
@@ -11,6 +10,20 @@ export function withJsonValue(text: string, path: readonly string[], value: unkn
   const given = json.trim() === '' ? '{}\n' : json;
   checkJson(given);
   return `${mark}${set(given, given.search(/\S/), path, value, 1)}`;
+}
+
+/** Whether the JSON text has a value at the path. A broken text has none. */
+export function jsonHas(text: string, path: readonly string[]): boolean {
+  try {
+    const root = parseJson(text.replace(/^\uFEFF/, ''));
+    const found = path.reduce<unknown>(
+      (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+      root,
+    );
+    return found !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function checkJson(text: string): void {

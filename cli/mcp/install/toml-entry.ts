@@ -29,6 +29,11 @@ export function withTomlMembers(
   return edited(text, edits);
 }
 
+/** Whether the table has the member. */
+export function tomlHas(text: string, path: readonly string[], member: string): boolean {
+  return scanToml(text).values.some(({ table, key }) => isSame(table, path) && isSame(key, [member]));
+}
+
 interface Edit {
   readonly start: number;
   readonly end: number;
