@@ -115,7 +115,7 @@ describe('the entry of a client', () => {
     platform,
     env,
     home: platform === 'win32' ? 'C:\\Users\\me' : '/home/me',
-    folder: '/work',
+    folder: '/project',
   });
 
   test.each([
@@ -124,7 +124,7 @@ describe('the entry of a client', () => {
     ['claude-desktop', places('win32'), 'C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json'],
     ['claude-desktop', places('linux'), '/home/me/.config/Claude/claude_desktop_config.json'],
     ['vscode', places('linux', { XDG_CONFIG_HOME: '/settings' }), '/settings/Code/User/mcp.json'],
-    ['claude-code', places('linux'), '/work/.mcp.json'],
+    ['claude-code', places('linux'), '/project/.mcp.json'],
     ['cursor', places('linux'), '/home/me/.cursor/mcp.json'],
     ['codex', places('linux'), '/home/me/.codex/config.toml'],
     ['codex', places('linux', { CODEX_HOME: '/codex' }), '/codex/config.toml'],

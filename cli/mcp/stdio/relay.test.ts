@@ -17,6 +17,7 @@ function stage(bounds: Partial<RelayOptions> = {}) {
   const posted: Posted[] = [];
   const written: string[] = [];
   const logged: string[] = [];
+  let wake = () => undefined as void;
   const relay = new Relay({
     post: (body, fields, signal) =>
       new Promise((resolve, reject) => {
@@ -28,6 +29,7 @@ function stage(bounds: Partial<RelayOptions> = {}) {
           answer: (given) => resolve(answerOf(given)),
           fail: reject,
         });
+        wake();
       }),
     write: (line) => {
       written.push(line);
@@ -42,7 +44,11 @@ function stage(bounds: Partial<RelayOptions> = {}) {
   });
   const send = (message: object) => relay.take(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })));
   const said = () => written.map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { relay, posted, written, logged, send, said };
+  /** Resolves once the service has got so many messages. */
+  const reached = async (count: number): Promise<void> => {
+    while (posted.length < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { relay, posted, written, logged, send, said, reached };
 }
 
 function answerOf({ text = '', ...given }: Partial<HttpAnswer> & { readonly text?: string }): HttpAnswer {
@@ -188,13 +194,13 @@ describe('the version', () => {
 
 describe('the bounds', () => {
   test('let so many requests work, keep so many, and refuse the rest at once', async () => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, said, send, reached } = stage();
     for (const id of [1, 2, 3, 4, 5]) send(request(id));
     expect(posted.map(({ body }) => body['id'])).toEqual([1, 2]);
     expect(said()).toMatchObject([{ id: 5, error: { message: expect.stringMatching(/Too many/) } }]);
     posted[1]?.answer({ text: result(2) });
     posted[0]?.answer({ text: result(1) });
-    await expect.poll(() => posted.length).toBe(4);
+    await reached(4);
     posted[2]?.answer({ text: result(3) });
     posted[3]?.answer({ text: result(4) });
     await relay.settled();
