@@ -37,7 +37,7 @@ export const mcp = {
   windowSeconds: setting<number>('Mcp:RateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
     'Length of a window.', { unit: 'seconds' }),
   resource: setting<string | null>('Mcp:ProtectedResource:Resource', url, null,
-    'Public address of the endpoint, such as https://api.example.com/mcp. With authorization servers it is published at /.well-known/oauth-protected-resource/mcp, and refusals of a credential name that address.'),
+    'Public address of the endpoint, such as https://api.example.com/mcp. With authorization servers it is published at /.well-known/oauth-protected-resource/mcp, and refusals of a credential name that address. Access tokens have it as their audience. Not together with API keys.'),
   authorizationServers: setting<readonly string[]>('Mcp:ProtectedResource:AuthorizationServers', list(url), [],
     'Issuers from which clients get tokens for the endpoint.'),
   scopesSupported: setting<readonly string[]>('Mcp:ProtectedResource:ScopesSupported', list(anyText), [],
