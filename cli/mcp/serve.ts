@@ -70,40 +70,39 @@ async function serve(
   { post, write }: Pick<RelayOptions, 'post' | 'write'>,
   signal: AbortSignal,
 ): Promise<void> {
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+    input.destroy();
+    relay.stop();
+  };
   const relay = new Relay({
     post,
-    async write(line) {
-      try {
-        await write(line);
-      } catch (error) {
+    write: (line) =>
+      write(line).catch((error: unknown) => {
         // A client that reads no more has ended.
-        input.destroy();
+        stop();
         throw error;
-      }
-    },
+      }),
     log: warn,
     lineBytesMax: LINE_BYTES_MAX,
     atWorkMax: 16,
     waitingMax: 256,
     waitingBytesMax: 2 * LINE_BYTES_MAX,
   });
-  const stop = () => {
-    input.destroy();
-    relay.stop();
-  };
   signal.addEventListener('abort', stop, { once: true });
   try {
     for await (const line of linesOf(input, LINE_BYTES_MAX))
       if (line === 'too-long' || !isBlank(line)) relay.take(line);
   } catch (error) {
-    if (!input.destroyed) throw error;
-    relay.stop();
+    // The end of the input that this process made itself.
+    if (!isStopped) throw error;
   }
   const patience = new AbortController();
-  const over = pause(DRAIN_MS, undefined, { signal: patience.signal }).then(stop, () => undefined);
+  const end = pause(DRAIN_MS, undefined, { signal: patience.signal }).then(stop, () => undefined);
   await relay.settled();
   patience.abort();
-  await over;
+  await end;
 }
 
 function answerOf(remote: Remote, answer: IncomingMessage): HttpAnswer {
@@ -120,6 +119,9 @@ function answerOf(remote: Remote, answer: IncomingMessage): HttpAnswer {
 
 function writeLine(line: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(`${line}\n`, (error) => {
+      if (error === null || error === undefined) resolve();
+      else reject(error);
+    });
   });
 }

@@ -32,15 +32,15 @@ export async function startAuthorizationServer(issuer: OidcIssuer, email: string
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  type Route = (query: URLSearchParams, request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  type Route = (query: URLSearchParams, request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
   const routes: Readonly<Record<string, Route>> = {
-    'GET /.well-known/oauth-authorization-server': async (_query, _request, response) =>
+    'GET /.well-known/oauth-authorization-server': (_query, _request, response) =>
       json(response, 200, metadataOf(address)),
     'POST /register': async (_query, request, response) => {
       const asked = JSON.parse(await textOf(request)) as object;
       json(response, 201, { ...asked, client_id: 'desktop' });
     },
-    'GET /authorize': async (query, _request, response) => {
+    'GET /authorize': (query, _request, response) => {
       const code = randomUUID();
       const redirect = query.get('redirect_uri') ?? '';
       grants.set(code, {

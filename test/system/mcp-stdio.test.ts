@@ -135,9 +135,9 @@ describe('the process', () => {
     const input = `${line(1, 'tools/list')}\nnot json\n${line(2, 'tools/call', { name: 'svc_collections_list_v1', arguments: {} })}`;
     const { code, stdout, stderr } = await runTool([...serveArgs(server.address), '--verbose'], { input });
     expect(code).toBe(0);
-    const said = stdout.trimEnd().split('\n').map((each) => JSON.parse(each) as { id?: number; error?: object });
-    expect(said.map(({ id }) => id ?? 0).toSorted()).toEqual([0, 1, 2]);
-    expect(said.find(({ id }) => id === undefined)).toMatchObject({ error: { code: -32_700 } });
+    const answers = stdout.trimEnd().split('\n').map((each) => JSON.parse(each) as { id?: number; error?: object });
+    expect(answers.map(({ id }) => id ?? 0).toSorted()).toEqual([0, 1, 2]);
+    expect(answers.find(({ id }) => id === undefined)).toMatchObject({ error: { code: -32_700 } });
     expect(stderr).toContain(`Serving ${server.address}`);
     expect(`${stdout}${stderr}`).not.toContain(KEY);
   });

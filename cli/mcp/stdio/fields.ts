@@ -1,5 +1,4 @@
-import type { ForwardedMessage, Members } from './message.ts';
-import { isMembers } from './message.ts';
+import { type ForwardedMessage, isMembers, type Members } from './message.ts';
 
 /** The header fields with which a message travels to the service. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { fieldsOf } from './fields.ts';
-import { type ForwardedMessage, readMessage } from './message.ts';
+import { type ForwardedMessage, readLine } from './message.ts';
 
-const read = (text: string) => readMessage(Buffer.from(text), 1_000);
+const read = (text: string) => readLine(Buffer.from(text), 1_000);
 
 function messageOf(value: object): ForwardedMessage {
   const found = read(JSON.stringify({ jsonrpc: '2.0', ...value }));
@@ -20,10 +20,10 @@ describe('a line that is no message', () => {
     ['has no method', Buffer.from('{"jsonrpc":"2.0","id":1}'), -32_600, /method/],
     ['has a null id', Buffer.from('{"jsonrpc":"2.0","id":null,"method":"ping"}'), -32_600, /id/],
   ])('%s: it is refused without an id', (_, line, code, words) => {
-    const found = readMessage(line, 1_000);
+    const found = readLine(line, 1_000);
     if (found.kind !== 'fault') throw new Error(found.kind);
-    const said = JSON.parse(found.line) as Record<string, unknown>;
-    expect(said).toEqual({ jsonrpc: '2.0', error: { code, message: expect.stringMatching(words) } });
+    const answer = JSON.parse(found.line) as Record<string, unknown>;
+    expect(answer).toEqual({ jsonrpc: '2.0', error: { code, message: expect.stringMatching(words) } });
   });
 
   test('is an answer: the service asks nothing', () => {

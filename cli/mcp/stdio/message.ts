@@ -14,7 +14,7 @@ export interface ForwardedMessage {
   readonly bytes: Buffer;
 }
 
-export type ReadMessage =
+export type ReadLine =
   | { readonly kind: 'message'; readonly message: ForwardedMessage }
   /** An answer of the client. The service asks nothing, so there is no question to it. */
   | { readonly kind: 'answer' }
@@ -22,7 +22,7 @@ export type ReadMessage =
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function readMessage(bytes: Buffer | 'too-long', bytesMax: number): ReadMessage {
+export function readLine(bytes: Buffer | 'too-long', bytesMax: number): ReadLine {
   if (bytes === 'too-long')
     return fault(-32_600, `The message is larger than the ${bytesMax.toLocaleString('en')} bytes of a line.`);
   let value: unknown;
@@ -55,7 +55,7 @@ export function errorLine(
   return JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error });
 }
 
-function fault(code: number, message: string): ReadMessage {
+function fault(code: number, message: string): ReadLine {
   return { kind: 'fault', line: errorLine(null, code, message) };
 }
 

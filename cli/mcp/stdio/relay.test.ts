@@ -17,7 +17,7 @@ function stage(bounds: Partial<RelayOptions> = {}) {
   const posted: Posted[] = [];
   const written: string[] = [];
   const logged: string[] = [];
-  let wake = () => undefined as void;
+  let wake: () => void = () => undefined;
   const relay = new Relay({
     post: (body, fields, signal) =>
       new Promise((resolve, reject) => {
@@ -43,12 +43,15 @@ function stage(bounds: Partial<RelayOptions> = {}) {
     ...bounds,
   });
   const send = (message: object) => relay.take(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })));
-  const said = () => written.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const answers = () => written.map((line) => JSON.parse(line) as Record<string, unknown>);
   /** Resolves once the service has got so many messages. */
   const reached = async (count: number): Promise<void> => {
-    while (posted.length < count) await new Promise<void>((resolve) => (wake = resolve));
+    while (posted.length < count)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
   };
-  return { relay, posted, written, logged, send, said, reached };
+  return { relay, posted, written, logged, send, answers, reached };
 }
 
 function answerOf({ text = '', ...given }: Partial<HttpAnswer> & { readonly text?: string }): HttpAnswer {
@@ -77,37 +80,37 @@ describe('an answer', () => {
   });
 
   test('with progress is written line by line, and ends with the response', async () => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request('a'));
     const progress = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } });
     const text = `data: ${progress}\n\n: alive\n\ndata: ${result('a')}\n\ndata: ${result('a')}\n\n`;
     posted[0]?.answer({ mediaType: 'text/event-stream', text });
     await relay.settled();
-    expect(said()).toEqual([JSON.parse(progress), JSON.parse(result('a'))]);
+    expect(answers()).toEqual([JSON.parse(progress), JSON.parse(result('a'))]);
   });
 
   test('whose stream ends early becomes an error that says what to do', async () => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request(1));
     posted[0]?.answer({ mediaType: 'text/event-stream', text: `data: ${result(1)}` });
     await relay.settled();
-    expect(said()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(/idempotencyKey/) } }]);
+    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(/idempotencyKey/) } }]);
   });
 
   test('without an id gets that of its request', async () => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request(7));
     posted[0]?.answer({ status: 400, text: '{"jsonrpc":"2.0","error":{"code":-32700,"message":"bad"}}' });
     await relay.settled();
-    expect(said()).toEqual([{ jsonrpc: '2.0', id: 7, error: { code: -32_700, message: 'bad' } }]);
+    expect(answers()).toEqual([{ jsonrpc: '2.0', id: 7, error: { code: -32_700, message: 'bad' } }]);
   });
 
   test('of another request is not passed on', async () => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request(7));
     posted[0]?.answer({ text: result(8) });
     await relay.settled();
-    expect(said()).toMatchObject([{ id: 7, error: { code: -32_603 } }]);
+    expect(answers()).toMatchObject([{ id: 7, error: { code: -32_603 } }]);
   });
 
   test.each([
@@ -115,11 +118,11 @@ describe('an answer', () => {
     [404, /Mcp:Enabled/],
     [503, /Try again/],
   ])('of HTTP with %i becomes an error with the status and a remedy', async (status, words) => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request(1));
     posted[0]?.answer({ status, mediaType: 'application/problem+json', text: 'why', retryAfterSeconds: 3 });
     await relay.settled();
-    expect(said()).toMatchObject([
+    expect(answers()).toMatchObject([
       { id: 1, error: { message: expect.stringMatching(words), data: { status, retryAfterSeconds: 3 } } },
     ]);
   });
@@ -130,11 +133,11 @@ describe('a connection', () => {
     [false, /Nothing was executed/],
     [true, /idempotencyKey/],
   ])('that broke becomes an error (sent: %s)', async (sent, words) => {
-    const { relay, posted, said, send } = stage();
+    const { relay, posted, answers, send } = stage();
     send(request(1));
     posted[0]?.fail(new RemoteFailure('http://a broke the connection off.', sent, null));
     await relay.settled();
-    expect(said()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(words) } }]);
+    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(words) } }]);
   });
 });
 
@@ -194,45 +197,45 @@ describe('the version', () => {
 
 describe('the bounds', () => {
   test('let so many requests work, keep so many, and refuse the rest at once', async () => {
-    const { relay, posted, said, send, reached } = stage();
+    const { relay, posted, answers, send, reached } = stage();
     for (const id of [1, 2, 3, 4, 5]) send(request(id));
     expect(posted.map(({ body }) => body['id'])).toEqual([1, 2]);
-    expect(said()).toMatchObject([{ id: 5, error: { message: expect.stringMatching(/Too many/) } }]);
+    expect(answers()).toMatchObject([{ id: 5, error: { message: expect.stringMatching(/Too many/) } }]);
     posted[1]?.answer({ text: result(2) });
     posted[0]?.answer({ text: result(1) });
     await reached(4);
     posted[2]?.answer({ text: result(3) });
     posted[3]?.answer({ text: result(4) });
     await relay.settled();
-    expect(said().map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4, 5]);
+    expect(answers().map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 
   test('count the bytes that wait', () => {
-    const { said, send } = stage({ atWorkMax: 1 });
+    const { answers, send } = stage({ atWorkMax: 1 });
     send(request(1));
     send({ ...request(2), params: { text: 'a'.repeat(400) } });
     send({ ...request(3), params: { text: 'a'.repeat(400) } });
-    expect(said()).toMatchObject([{ id: 3 }]);
+    expect(answers()).toMatchObject([{ id: 3 }]);
   });
 
   test('refuse a second request with the same id, and not one whose id is of another type', () => {
-    const { posted, said, send } = stage();
+    const { posted, answers, send } = stage();
     send(request(1));
     send(request('1'));
     send(request(1));
     expect(posted).toHaveLength(2);
-    expect(said()).toMatchObject([{ id: 1, error: { code: -32_600 } }]);
+    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_600 } }]);
   });
 });
 
 test('a stop ends every request, and each has its answer', async () => {
-  const { relay, posted, said, send } = stage({ atWorkMax: 1 });
+  const { relay, posted, answers, send } = stage({ atWorkMax: 1 });
   send(request(1));
   send(request(2));
   relay.stop();
   await relay.settled();
   expect(posted).toHaveLength(1);
-  expect(said()).toMatchObject([
+  expect(answers()).toMatchObject([
     { id: 1, error: { message: expect.stringMatching(/stopped/) } },
     { id: 2, error: { message: expect.stringMatching(/stopped/) } },
   ]);

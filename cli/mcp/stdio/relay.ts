@@ -1,7 +1,7 @@
 import { RemoteFailure } from '../../remote/failure.ts';
 import { failure, type HttpAnswer, linesOfAnswer, unknownOutcome } from './answer.ts';
 import { fieldsOf } from './fields.ts';
-import { errorLine, type ForwardedMessage, isMembers, type MessageId, readMessage } from './message.ts';
+import { errorLine, type ForwardedMessage, isMembers, type MessageId, readLine } from './message.ts';
 
 export interface RelayOptions {
   readonly post: (
@@ -43,8 +43,8 @@ export class Relay {
 
   /** Takes one line of the client. Its answer is written later. */
   take(line: Buffer | 'too-long'): void {
-    const read = readMessage(line, this.#options.lineBytesMax);
-    if (read.kind === 'fault') return this.#say(read.line);
+    const read = readLine(line, this.#options.lineBytesMax);
+    if (read.kind === 'fault') return this.#print(read.line);
     if (read.kind === 'answer') return this.#options.log('An answer of the client was dropped: nothing was asked.');
     const { message } = read;
     // The end of the HTTP request is the cancellation. The service knows no request of another connection.
@@ -69,11 +69,11 @@ export class Relay {
     const { id, bytes } = message;
     const { waitingMax, waitingBytesMax } = this.#options;
     if (id !== null && this.#byId.has(id))
-      return this.#say(errorLine(id, -32_600, 'A request with this id is not answered yet.'));
+      return this.#print(errorLine(id, -32_600, 'A request with this id is not answered yet.'));
     if (this.#waiting.length >= waitingMax || this.#waitingBytes + bytes.length > waitingBytesMax) {
       const words = 'Too many messages wait for an answer. Send this one again after the next answer.';
       if (id === null) this.#options.log(`${message.method} was dropped. ${words}`);
-      else this.#say(failure(id, words).line);
+      else this.#print(failure(id, words).line);
       return;
     }
     const entry = { message, controller: new AbortController() };
@@ -107,9 +107,9 @@ export class Relay {
       signal.throwIfAborted();
       const answer = await post(bytes, fieldsOf(message, this.#negotiated), signal);
       if (id === null) return await this.#closeNotification(method, answer);
-      for await (const { line, message: said } of linesOfAnswer(answer, id)) {
+      for await (const { line, message: answered } of linesOfAnswer(answer, id)) {
         signal.throwIfAborted();
-        if (method === 'initialize') this.#agree(said['result']);
+        if (method === 'initialize') this.#agree(answered['result']);
         await this.#options.write(line);
       }
     } catch (error) {
@@ -135,7 +135,7 @@ export class Relay {
     this.#byId.get(id)?.controller.abort('cancelled' satisfies Reason);
   }
 
-  #say(line: string): void {
+  #print(line: string): void {
     this.#options.write(line).catch(() => undefined);
   }
 }
