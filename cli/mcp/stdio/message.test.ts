@@ -13,17 +13,21 @@ function messageOf(value: object): ForwardedMessage {
 describe('a line that is no message', () => {
   test.each([
     ['is too long', 'too-long' as const, -32_600, /1,000 bytes/],
+    ['is no object', Buffer.from('7'), -32_600, /JSON-RPC 2\.0/],
     ['is not JSON', Buffer.from('{'), -32_700, /not JSON/],
     ['is not UTF-8', Buffer.from([0x22, 0xff, 0x22]), -32_700, /not JSON/],
     ['is a batch', Buffer.from('[]'), -32_600, /Batches/],
     ['is of another version', Buffer.from('{"jsonrpc":"1.0","id":1,"method":"ping"}'), -32_600, /JSON-RPC 2\.0/],
     ['has no method', Buffer.from('{"jsonrpc":"2.0","id":1}'), -32_600, /method/],
     ['has a null id', Buffer.from('{"jsonrpc":"2.0","id":null,"method":"ping"}'), -32_600, /id/],
-  ])('%s: it is refused without an id', (_, line, code, words) => {
+  ])('%s: it is refused', (_, line, code, words) => {
     const found = readLine(line, 1_000);
     if (found.kind !== 'fault') throw new Error(found.kind);
     const answer = JSON.parse(found.line) as Record<string, unknown>;
-    expect(answer).toEqual({ jsonrpc: '2.0', error: { code, message: expect.stringMatching(words) } });
+    expect(answer['error']).toEqual({ code, message: expect.stringMatching(words) });
+    // An id that could be read is repeated, and no other member takes its place.
+    expect(answer['id']).toBe(line.includes('"id":1') ? 1 : undefined);
+    expect('id' in answer).toBe(line.includes('"id":1'));
   });
 
   test('is an answer: the service asks nothing', () => {

@@ -33,15 +33,16 @@ export function readLine(bytes: Buffer | 'too-long', bytesMax: number): ReadLine
   }
   if (Array.isArray(value))
     return fault(-32_600, 'Batches are not served. Send each message on a line of its own.');
-  if (!isMembers(value) || value['jsonrpc'] !== '2.0')
-    return fault(-32_600, 'The line is no message of JSON-RPC 2.0.');
+  if (!isMembers(value)) return fault(-32_600, 'The line is no message of JSON-RPC 2.0.');
   const { id, method, params } = value;
+  const isId = typeof id === 'string' || typeof id === 'number';
+  const known = isId ? id : null;
+  if (value['jsonrpc'] !== '2.0') return fault(-32_600, 'The line is no message of JSON-RPC 2.0.', known);
   if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'answer' };
-  if (typeof method !== 'string') return fault(-32_600, 'The method is missing.');
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
-    return fault(-32_600, 'The id must be a text or a number.');
+  if (typeof method !== 'string') return fault(-32_600, 'The method is missing.', known);
+  if (id !== undefined && !isId) return fault(-32_600, 'The id must be a text or a number.');
   const given = isMembers(params) ? params : {};
-  return { kind: 'message', message: { id: id ?? null, method, params: given, bytes } };
+  return { kind: 'message', message: { id: known, method, params: given, bytes } };
 }
 
 /** The line of an error. Without an id the client cannot match it, and the revisions leave the member out. */
@@ -55,8 +56,8 @@ export function errorLine(
   return JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error });
 }
 
-function fault(code: number, message: string): ReadLine {
-  return { kind: 'fault', line: errorLine(null, code, message) };
+function fault(code: number, message: string, id: MessageId | null = null): ReadLine {
+  return { kind: 'fault', line: errorLine(id, code, message) };
 }
 
 export function isMembers(value: unknown): value is Members {
