@@ -5,7 +5,9 @@ import { mcpCommand } from './mcp.ts';
 import { outboxCommand } from './outbox.ts';
 import { runsCommand } from './runs.ts';
 
-const program = programOf(new Command('svc').addCommand(runsCommand()).addCommand(outboxCommand()).addCommand(mcpCommand()));
+const program = programOf(
+  new Command('svc').addCommand(runsCommand()).addCommand(outboxCommand()).addCommand(mcpCommand()),
+);
 
 test('runs, outbox and mcp are completed: their subcommands, options and values', () => {
   const words = (path: string) =>

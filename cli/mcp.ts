@@ -7,7 +7,9 @@ import { remoteOptions } from './remote.ts';
 
 /** `svc mcp`: the MCP endpoint of a running service. */
 export function mcpCommand(inputs = processInputs()): Command {
-  const command = new Command('mcp').description('connects programs to the MCP endpoint of a service, and checks it');
+  const command = new Command('mcp').description(
+    'connects programs to the MCP endpoint of a service, and checks it',
+  );
   for (const option of remoteOptions('local')) command.addOption(option);
   return command
     .addCommand(serveCommand(inputs))

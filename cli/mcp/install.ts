@@ -8,7 +8,14 @@ import { writeTogether } from '../init/rewrite.ts';
 import { exitCodes, printLine, ToolError, warn } from '../output.ts';
 import { addressText, serverAddress } from '../remote/address.ts';
 import { type RemoteOptions, serverOf } from '../remote.ts';
-import { type ClientName, chatgptText, clientNames, type McpClient, mcpClients, type ServeCommand } from './install/clients.ts';
+import {
+  type ClientName,
+  chatgptText,
+  clientNames,
+  type McpClient,
+  mcpClients,
+  type ServeCommand,
+} from './install/clients.ts';
 
 interface InstallOptions {
   readonly write?: true;
@@ -53,7 +60,10 @@ Examples:
 
 function installForChatgpt(address: string, { write: isWritten, file }: InstallOptions): void {
   if (isWritten === true || file !== undefined)
-    throw new ToolError('ChatGPT has no file of servers: without --write the command prints the steps.', exitCodes.usage);
+    throw new ToolError(
+      'ChatGPT has no file of servers: without --write the command prints the steps.',
+      exitCodes.usage,
+    );
   printLine(chatgptText(address));
 }
 
@@ -80,7 +90,9 @@ function entryOf(command: Command, address: string): ServeCommand {
   if (given('timeout')) args.push('--timeout', String(options.timeout));
   if (options.insecure === true) args.push('--insecure');
   if (files.every(([, file]) => file === undefined))
-    warn('The entry names no credential. Where the service needs one, give --identity-token-file or --api-key-file.');
+    warn(
+      'The entry names no credential. Where the service needs one, give --identity-token-file or --api-key-file.',
+    );
   return { command: process.execPath, args };
 }
 

@@ -37,15 +37,15 @@ Example:
       refuseVisibleCredentials(self);
       // A wrong address or a missing file shows at the start, not at the first message.
       const { server } = await connect(self, inputs);
-      warn(`Serving ${addressText(server)} over MCP on standard input and output.`);
       const post: RelayOptions['post'] = async (body, fields, signal) => {
         const remote = await connect(self, inputs);
         const headers = [['Content-Type', 'application/json'], ['Accept', ACCEPTED], ...fields] as const;
         return answerOf(remote, await remote.send({ method: 'POST', path: '/mcp', headers, body }, signal));
       };
-      await interruptible('the service goes on', (signal) =>
-        serve(process.stdin, { post, write: writeLine }, signal),
-      );
+      await interruptible('the service goes on', (signal) => {
+        warn(`Serving ${addressText(server)} over MCP on standard input and output.`);
+        return serve(process.stdin, { post, write: writeLine }, signal);
+      });
     });
 }
 
@@ -59,9 +59,15 @@ function refuseVisibleCredentials(command: Command): void {
     ['identityToken', '--identity-token'],
   ] as const)
     if (command.getOptionValueSourceWithGlobals(name) === 'cli')
-      throw new ToolError(`${option} shows the credential: use ${option}-file or a variable.`, exitCodes.usage);
+      throw new ToolError(
+        `${option} shows the credential: use ${option}-file or a variable.`,
+        exitCodes.usage,
+      );
   if (apiKeyFile === '-' || identityTokenFile === '-')
-    throw new ToolError('Standard input carries the protocol: name a file with the credential.', exitCodes.usage);
+    throw new ToolError(
+      'Standard input carries the protocol: name a file with the credential.',
+      exitCodes.usage,
+    );
 }
 
 /** Relays until the input ends or the signal comes, and then ends what is under way. */

@@ -65,7 +65,8 @@ const wholeMetadata: Rule = ({ mcp }) => {
 /** With keys, a lone token in `Authorization` is an attempt at a key: a client that follows the metadata would be refused. */
 const metadataWithoutKeys: Rule = (settings) => {
   if (settings.mcp.resource === null || !hasApiKeys(settings)) return [];
-  const message = 'is set beside an API key, where a token in Authorization is read as a key: remove one of them';
+  const message =
+    'is set beside an API key, where a token in Authorization is read as a key: remove one of them';
   return [{ key: resource.key, message }];
 };
 

@@ -20,7 +20,10 @@ interface Grant {
   readonly redirect: string;
 }
 
-export async function startAuthorizationServer(issuer: OidcIssuer, email: string): Promise<AuthorizationServer> {
+export async function startAuthorizationServer(
+  issuer: OidcIssuer,
+  email: string,
+): Promise<AuthorizationServer> {
   const grants = new Map<string, Grant>();
   const resources: string[] = [];
   const server = createServer((request, response) => {
@@ -32,7 +35,11 @@ export async function startAuthorizationServer(issuer: OidcIssuer, email: string
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  type Route = (query: URLSearchParams, request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+  type Route = (
+    query: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void | Promise<void>;
   const routes: Readonly<Record<string, Route>> = {
     'GET /.well-known/oauth-authorization-server': (_query, _request, response) =>
       json(response, 200, metadataOf(address)),
@@ -57,7 +64,9 @@ export async function startAuthorizationServer(issuer: OidcIssuer, email: string
       const grant = grants.get(form.get('code') ?? '');
       const resource = form.get('resource') ?? '';
       grants.delete(form.get('code') ?? '');
-      const challenge = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
+      const challenge = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url');
       const isSame = grant?.resource === resource && grant.redirect === form.get('redirect_uri');
       if (grant?.challenge !== challenge || !isSame) return json(response, 400, { error: 'invalid_grant' });
       resources.push(resource);

@@ -61,7 +61,8 @@ export const mcpClients: Readonly<Record<Exclude<ClientName, 'chatgpt'>, McpClie
   codex: {
     title: 'Codex',
     text: (name, entry) => withTomlMembers('', ['mcp_servers', name], membersOf(entry)).trimEnd(),
-    file: (places) => joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'config.toml'),
+    file: (places) =>
+      joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'config.toml'),
     merged(text, name, entry) {
       const path = ['mcp_servers', name];
       if (tomlHas(text, path, 'url')) throw new Error(isAddress(name));
@@ -90,7 +91,10 @@ function isAddress(name: string): string {
   return `its entry ${name} is a server at an address, and --name takes another name`;
 }
 
-function membersOf({ command, args }: ServeCommand): { readonly command: string; readonly args: readonly string[] } {
+function membersOf({ command, args }: ServeCommand): {
+  readonly command: string;
+  readonly args: readonly string[];
+} {
   return { command, args };
 }
 

@@ -4,7 +4,10 @@ import { withJsonValue } from './json-entry.ts';
 import { withTomlMembers } from './toml-entry.ts';
 import { scanToml } from './toml-scan.ts';
 
-const entry = { command: '/usr/bin/node', args: ['/svc/cli/main.ts', 'mcp', 'serve', '--server', 'http://a'] };
+const entry = {
+  command: '/usr/bin/node',
+  args: ['/svc/cli/main.ts', 'mcp', 'serve', '--server', 'http://a'],
+};
 const known = Object.keys(mcpClients) as Exclude<ClientName, 'chatgpt'>[];
 
 describe('an entry in JSON', () => {
@@ -28,9 +31,21 @@ describe('an entry in JSON', () => {
       '{"mcpServers":{"svc":{"command":"old \\" }","env":{"K":"v"}}}}',
       '{"mcpServers":{"svc":{"command":"x","env":{"K":"v"}}}}',
     ],
-    ['lines of Windows', '{\r\n  "a": 1\r\n}\r\n', '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "svc": {\r\n      "command": "x"\r\n    }\r\n  }\r\n}\r\n'],
-    ['a mark of the byte order', '\uFEFF{"mcpServers":{"svc":{"command":1}}}', '\uFEFF{"mcpServers":{"svc":{"command":"x"}}}'],
-    ['an escaped name', '{"\\u006dcpServers":{"svc":{"command":null}}}', '{"\\u006dcpServers":{"svc":{"command":"x"}}}'],
+    [
+      'lines of Windows',
+      '{\r\n  "a": 1\r\n}\r\n',
+      '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "svc": {\r\n      "command": "x"\r\n    }\r\n  }\r\n}\r\n',
+    ],
+    [
+      'a mark of the byte order',
+      '\uFEFF{"mcpServers":{"svc":{"command":1}}}',
+      '\uFEFF{"mcpServers":{"svc":{"command":"x"}}}',
+    ],
+    [
+      'an escaped name',
+      '{"\\u006dcpServers":{"svc":{"command":null}}}',
+      '{"\\u006dcpServers":{"svc":{"command":"x"}}}',
+    ],
   ])('goes into %s, and every other character stays', (_, before, after) => {
     expect(withJsonValue(before, path, 'x')).toBe(after);
     expect(withJsonValue(after, path, 'x')).toBe(after);
@@ -65,7 +80,11 @@ describe('an entry in TOML', () => {
       '[mcp_servers.svc] # ours\nenabled = false\ncommand = "old"\n\n[mcp_servers.svc.env]\nK = "v"\n',
       '[mcp_servers.svc] # ours\nargs = ["a \\"b\\"", "c\\\\d"]\nenabled = false\ncommand = "x"\n\n[mcp_servers.svc.env]\nK = "v"\n',
     ],
-    ['a header at the end', '[mcp_servers.svc]', '[mcp_servers.svc]\ncommand = "x"\n\nargs = ["a \\"b\\"", "c\\\\d"]\n'],
+    [
+      'a header at the end',
+      '[mcp_servers.svc]',
+      '[mcp_servers.svc]\ncommand = "x"\n\nargs = ["a \\"b\\"", "c\\\\d"]\n',
+    ],
   ])('goes into %s', (_, before, after) => {
     expect(withTomlMembers(before, path, members)).toBe(after);
     expect(withTomlMembers(after, path, members)).toBe(after);
@@ -98,16 +117,22 @@ describe('an entry in TOML', () => {
 });
 
 describe('the entry of a client', () => {
-  test.each(known)('%s: the printed text is what a new file holds, and a second time changes nothing', (name) => {
-    const client = mcpClients[name];
-    const written = client.merged('', 'svc', entry);
-    expect(written.trimEnd()).toBe(client.text('svc', entry));
-    expect(client.merged(written, 'svc', entry)).toBe(written);
-    expect(client.merged(written, 'other', entry)).toContain('svc');
-  });
+  test.each(known)(
+    '%s: the printed text is what a new file holds, and a second time changes nothing',
+    (name) => {
+      const client = mcpClients[name];
+      const written = client.merged('', 'svc', entry);
+      expect(written.trimEnd()).toBe(client.text('svc', entry));
+      expect(client.merged(written, 'svc', entry)).toBe(written);
+      expect(client.merged(written, 'other', entry)).toContain('svc');
+    },
+  );
 
   test.each(known)('%s: an entry that is a server at an address is not overwritten', (name) => {
-    const text = name === 'codex' ? '[mcp_servers.svc]\nurl = "https://a"\n' : `{"${name === 'vscode' ? 'servers' : 'mcpServers'}":{"svc":{"url":"https://a"}}}`;
+    const text =
+      name === 'codex'
+        ? '[mcp_servers.svc]\nurl = "https://a"\n'
+        : `{"${name === 'vscode' ? 'servers' : 'mcpServers'}":{"svc":{"url":"https://a"}}}`;
     expect(() => mcpClients[name].merged(text, 'svc', entry)).toThrow(/--name/);
   });
 
@@ -119,9 +144,21 @@ describe('the entry of a client', () => {
   });
 
   test.each([
-    ['claude-desktop', places('darwin'), '/home/me/Library/Application Support/Claude/claude_desktop_config.json'],
-    ['claude-desktop', places('win32', { APPDATA: 'C:\\Roaming' }), 'C:\\Roaming\\Claude\\claude_desktop_config.json'],
-    ['claude-desktop', places('win32'), 'C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json'],
+    [
+      'claude-desktop',
+      places('darwin'),
+      '/home/me/Library/Application Support/Claude/claude_desktop_config.json',
+    ],
+    [
+      'claude-desktop',
+      places('win32', { APPDATA: 'C:\\Roaming' }),
+      'C:\\Roaming\\Claude\\claude_desktop_config.json',
+    ],
+    [
+      'claude-desktop',
+      places('win32'),
+      'C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json',
+    ],
     ['claude-desktop', places('linux'), '/home/me/.config/Claude/claude_desktop_config.json'],
     ['vscode', places('linux', { XDG_CONFIG_HOME: '/settings' }), '/settings/Code/User/mcp.json'],
     ['claude-code', places('linux'), '/project/.mcp.json'],

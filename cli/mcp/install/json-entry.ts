@@ -36,14 +36,26 @@ function checkJson(text: string): void {
   if (!isObject(value)) throw new Error('it holds no JSON object');
 }
 
-function set(text: string, open: number, [name = '', ...deeper]: readonly string[], value: unknown, depth: number): string {
+function set(
+  text: string,
+  open: number,
+  [name = '', ...deeper]: readonly string[],
+  value: unknown,
+  depth: number,
+): string {
   const members = membersAt(text, open);
   const found = members.filter((member) => member.name === name);
   const [member] = found;
   if (found.length > 1) throw new Error(`${name} stands in it twice`);
   if (member === undefined) {
     const whole = deeper.reduceRight<unknown>((inner, each) => ({ [each]: inner }), value);
-    return inserted(text, open, members.at(-1)?.end, `${JSON.stringify(name)}: ${jsonOf(text, whole, depth)}`, depth);
+    return inserted(
+      text,
+      open,
+      members.at(-1)?.end,
+      `${JSON.stringify(name)}: ${jsonOf(text, whole, depth)}`,
+      depth,
+    );
   }
   if (deeper.length > 0) {
     if (text[member.start] !== '{') throw new Error(`${name} is no object in it`);
@@ -54,7 +66,13 @@ function set(text: string, open: number, [name = '', ...deeper]: readonly string
   return `${text.slice(0, member.start)}${jsonOf(text, value, depth)}${text.slice(member.end)}`;
 }
 
-function inserted(text: string, open: number, last: number | undefined, member: string, depth: number): string {
+function inserted(
+  text: string,
+  open: number,
+  last: number | undefined,
+  member: string,
+  depth: number,
+): string {
   const { unit, feed } = styleOf(text);
   const line = `${feed}${unit.repeat(depth)}${member}`;
   if (last !== undefined) return `${text.slice(0, last)},${line}${text.slice(last)}`;
@@ -109,7 +127,8 @@ function endOf(text: string, at: number): number {
     if (character === '"') place = quoteEnd(text, place);
     else if ('{['.includes(character)) depth += 1;
     else if ('}]'.includes(character)) depth -= 1;
-    else if (/[^\s,:]/.test(character) && /[\s,}\]]/.test(text[place + 1] ?? ' ') && depth === 0) return place + 1;
+    else if (/[^\s,:]/.test(character) && /[\s,}\]]/.test(text[place + 1] ?? ' ') && depth === 0)
+      return place + 1;
     else continue;
     if (depth === 0) return place + 1;
   }

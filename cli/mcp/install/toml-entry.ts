@@ -11,7 +11,8 @@ export function withTomlMembers(
 ): string {
   const { tables, values } = scanToml(text);
   const name = path.join('.');
-  if (isInAnotherForm(tables, values, path)) throw new Error(`it writes ${name} in another form than a table`);
+  if (isInAnotherForm(tables, values, path))
+    throw new Error(`it writes ${name} in another form than a table`);
   const table = tables.find((each) => isSame(each.path, path));
   const feed = text.includes('\r\n') ? '\r\n' : '\n';
   const lines = Object.entries(members).map(([key, value]) => ({ key, text: tomlOf(value) }));
@@ -24,7 +25,11 @@ export function withTomlMembers(
     const old = own.find(({ key }) => isSame(key, [line.key]));
     if (old !== undefined) return { start: old.start, end: old.end, text: line.text };
     const before = text[table.bodyStart - 1] === '\n' ? '' : feed;
-    return { start: table.bodyStart, end: table.bodyStart, text: `${before}${line.key} = ${line.text}${feed}` };
+    return {
+      start: table.bodyStart,
+      end: table.bodyStart,
+      text: `${before}${line.key} = ${line.text}${feed}`,
+    };
   });
   return edited(text, edits);
 }
@@ -43,7 +48,10 @@ interface Edit {
 /** From the end to the beginning, so that places stay right. */
 function edited(text: string, edits: readonly Edit[]): string {
   const ordered = edits.toReversed().toSorted((left, right) => right.start - left.start);
-  return ordered.reduce((rest, edit) => `${rest.slice(0, edit.start)}${edit.text}${rest.slice(edit.end)}`, text);
+  return ordered.reduce(
+    (rest, edit) => `${rest.slice(0, edit.start)}${edit.text}${rest.slice(edit.end)}`,
+    text,
+  );
 }
 
 /** Dotted names, inline tables and lists of tables. */
@@ -57,7 +65,9 @@ function isInAnotherForm(
     const shorter = Math.min(whole.length, path.length);
     return table.length < path.length && isSame(whole.slice(0, shorter), path.slice(0, shorter));
   });
-  return inValues || tables.some((each) => each.isArray && isSame(each.path, path.slice(0, each.path.length)));
+  return (
+    inValues || tables.some((each) => each.isArray && isSame(each.path, path.slice(0, each.path.length)))
+  );
 }
 
 function isSame(left: readonly string[], right: readonly string[]): boolean {

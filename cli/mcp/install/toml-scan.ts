@@ -97,7 +97,8 @@ class Scanner {
     if ((this.#depth += 1) > DEPTH_MAX) this.fail('a value is too deep');
     if (this.takes('[')) this.#array();
     else if (this.takes('{')) this.#inlineTable();
-    else if ([...STRINGS, BARE_VALUE].every((form) => this.#match(form) === undefined)) this.fail('a value is broken');
+    else if ([...STRINGS, BARE_VALUE].every((form) => this.#match(form) === undefined))
+      this.fail('a value is broken');
     this.#depth -= 1;
   }
 
@@ -115,7 +116,8 @@ class Scanner {
   /** The rest of a line may hold a comment. */
   endLine(): void {
     this.#match(/[ \t]*(?:#[^\n]*)?/y);
-    if (!this.isAtEnd && !this.takes('\r\n') && !this.takes('\n')) this.fail('a line goes on after its value');
+    if (!this.isAtEnd && !this.takes('\r\n') && !this.takes('\n'))
+      this.fail('a line goes on after its value');
   }
 
   skipSpaces(): void {

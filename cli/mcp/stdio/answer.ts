@@ -25,26 +25,28 @@ export interface AnswerLine {
 const INTERNAL = -32_603;
 const EVENT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Yields notifications as they come, and the response last. Always ends with a response if the message has an id. */
-export async function* linesOfAnswer(
-  answer: HttpAnswer,
-  id: MessageId,
-): AsyncGenerator<AnswerLine> {
-  if (answer.mediaType === 'text/event-stream' && answer.status === 200) {
-    for await (const text of eventsOf(answer.chunks, EVENT_BYTES_MAX)) {
-      const message = messageIn(text);
-      if (message === null) continue;
-      if (message['method'] === undefined) return yield responseOf(id, text, message);
-      yield { line: oneLine(text), message };
-    }
-    yield failure(id, `The stream of the answer ended before the result. ${unknownOutcome}`);
-    return;
+/** Yields notifications as they come, and the response last. Always ends with a response. */
+export async function* linesOfAnswer(answer: HttpAnswer, id: MessageId): AsyncGenerator<AnswerLine> {
+  if (answer.mediaType === 'text/event-stream' && answer.status === 200) yield* linesOfEvents(answer, id);
+  else {
+    const body = await answer.body();
+    const text = body.toString('utf8');
+    const message = answer.mediaType === 'application/json' ? messageIn(text) : null;
+    if (message === null) yield failure(id, ...(await refusalOf(answer, body)));
+    else yield responseOf(id, text, message);
   }
-  const body = await answer.body();
-  const text = body.toString('utf8');
-  const message = answer.mediaType === 'application/json' ? messageIn(text) : null;
-  if (message === null) yield failure(id, ...(await refusalOf(answer, body)));
-  else yield responseOf(id, text, message);
+}
+
+async function* linesOfEvents({ chunks }: HttpAnswer, id: MessageId): AsyncGenerator<AnswerLine> {
+  for await (const text of eventsOf(chunks, EVENT_BYTES_MAX)) {
+    const message = messageIn(text);
+    if (message !== null && message['method'] === undefined) {
+      yield responseOf(id, text, message);
+      return;
+    }
+    if (message !== null) yield { line: oneLine(text), message };
+  }
+  yield failure(id, `The stream of the answer ended before the result. ${unknownOutcome}`);
 }
 
 function responseOf(id: MessageId, text: string, message: Members): AnswerLine {

@@ -36,5 +36,8 @@ test('a line over the bound is skipped, and the next one is whole', async () => 
 
 test('events are read from their data lines, and one that was cut off is dropped', async () => {
   const stream = ': hello\n\nevent: message\ndata: {"a":\ndata:1}\n\ndata: 2\r\n\r\ndata: 3';
-  expect(await gathered(eventsOf(pieces(stream.slice(0, 30), stream.slice(30)), 100))).toEqual(['{"a":\n1}', '2']);
+  expect(await gathered(eventsOf(pieces(stream.slice(0, 30), stream.slice(30)), 100))).toEqual([
+    '{"a":\n1}',
+    '2',
+  ]);
 });

@@ -17,7 +17,12 @@ describe('a line that is no message', () => {
     ['is not JSON', Buffer.from('{'), -32_700, /not JSON/],
     ['is not UTF-8', Buffer.from([0x22, 0xff, 0x22]), -32_700, /not JSON/],
     ['is a batch', Buffer.from('[]'), -32_600, /Batches/],
-    ['is of another version', Buffer.from('{"jsonrpc":"1.0","id":1,"method":"ping"}'), -32_600, /JSON-RPC 2\.0/],
+    [
+      'is of another version',
+      Buffer.from('{"jsonrpc":"1.0","id":1,"method":"ping"}'),
+      -32_600,
+      /JSON-RPC 2\.0/,
+    ],
     ['has no method', Buffer.from('{"jsonrpc":"2.0","id":1}'), -32_600, /method/],
     ['has a null id', Buffer.from('{"jsonrpc":"2.0","id":null,"method":"ping"}'), -32_600, /id/],
   ])('%s: it is refused', (_, line, code, words) => {
@@ -54,7 +59,11 @@ describe('the header fields', () => {
     ['tasks/cancel', { taskId: 't' }, 't'],
     ['tools/call', { name: 'größe' }, `=?base64?${Buffer.from('größe').toString('base64')}?=`],
     ['tools/call', { name: ' a' }, '=?base64?IGE=?='],
-    ['tools/call', { name: '=?base64?YQ==?=' }, `=?base64?${Buffer.from('=?base64?YQ==?=').toString('base64')}?=`],
+    [
+      'tools/call',
+      { name: '=?base64?YQ==?=' },
+      `=?base64?${Buffer.from('=?base64?YQ==?=').toString('base64')}?=`,
+    ],
     ['tools/call', { name: '' }, '=?base64??='],
   ])('of 2026-07-28 mirror %s %j', (method, params, name) => {
     const message = messageOf({ id: 1, method, params: { ...params, ...modern } });
@@ -87,6 +96,7 @@ describe('the header fields', () => {
     const meta = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28\r\nX-Evil: 1' } };
     const hostile = messageOf({ id: 1, method: 'ping\nX: 1', params: meta });
     for (const [, value] of fieldsOf(hostile, null)) expect(value).toMatch(/^[\x20-\x7e]*$/);
-    for (const [, value] of fieldsOf(messageOf({ id: 1, method: 'ping' }), 'a\r\nb')) expect(value).toMatch(/^[\x20-\x7e]*$/);
+    for (const [, value] of fieldsOf(messageOf({ id: 1, method: 'ping' }), 'a\r\nb'))
+      expect(value).toMatch(/^[\x20-\x7e]*$/);
   });
 });

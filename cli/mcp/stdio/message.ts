@@ -46,12 +46,7 @@ export function readLine(bytes: Buffer | 'too-long', bytesMax: number): ReadLine
 }
 
 /** The line of an error. Without an id the client cannot match it, and the revisions leave the member out. */
-export function errorLine(
-  id: MessageId | null,
-  code: number,
-  message: string,
-  data?: Members,
-): string {
+export function errorLine(id: MessageId | null, code: number, message: string, data?: Members): string {
   const error = { code, message, ...(data === undefined ? {} : { data }) };
   return JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error });
 }

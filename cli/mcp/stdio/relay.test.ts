@@ -82,7 +82,11 @@ describe('an answer', () => {
   test('with progress is written line by line, and ends with the response', async () => {
     const { relay, posted, answers, send } = stage();
     send(request('a'));
-    const progress = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } });
+    const progress = JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progress: 1 },
+    });
     const text = `data: ${progress}\n\n: alive\n\ndata: ${result('a')}\n\ndata: ${result('a')}\n\n`;
     posted[0]?.answer({ mediaType: 'text/event-stream', text });
     await relay.settled();
@@ -94,7 +98,9 @@ describe('an answer', () => {
     send(request(1));
     posted[0]?.answer({ mediaType: 'text/event-stream', text: `data: ${result(1)}` });
     await relay.settled();
-    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(/idempotencyKey/) } }]);
+    expect(answers()).toMatchObject([
+      { id: 1, error: { code: -32_603, message: expect.stringMatching(/idempotencyKey/) } },
+    ]);
   });
 
   test('without an id gets that of its request', async () => {
@@ -137,7 +143,9 @@ describe('a connection', () => {
     send(request(1));
     posted[0]?.fail(new RemoteFailure('http://a broke the connection off.', sent, null));
     await relay.settled();
-    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_603, message: expect.stringMatching(words) } }]);
+    expect(answers()).toMatchObject([
+      { id: 1, error: { code: -32_603, message: expect.stringMatching(words) } },
+    ]);
   });
 });
 
@@ -176,8 +184,8 @@ describe('the version', () => {
     posted[0]?.answer({ text: result(1, { protocolVersion: '2025-06-18' }) });
     await relay.settled();
     send(request(2));
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
-    send({ id: 3, method: 'tools/list', params: { _meta } });
+    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    send({ id: 3, method: 'tools/list', params: { _meta: meta } });
     expect(posted.map(({ fields }) => fields)).toEqual([
       {},
       { 'MCP-Protocol-Version': '2025-06-18' },
@@ -188,7 +196,10 @@ describe('the version', () => {
   test('of a refused initialize is none', async () => {
     const { relay, posted, send } = stage();
     send(request(1, 'initialize'));
-    posted[0]?.answer({ status: 400, text: '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}' });
+    posted[0]?.answer({
+      status: 400,
+      text: '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}',
+    });
     await relay.settled();
     send(request(2));
     expect(posted[1]?.fields).toEqual({});
@@ -207,7 +218,8 @@ describe('the bounds', () => {
     posted[2]?.answer({ text: result(3) });
     posted[3]?.answer({ text: result(4) });
     await relay.settled();
-    expect(answers().map(({ id }) => id).toSorted()).toEqual([1, 2, 3, 4, 5]);
+    expect(new Set(answers().map(({ id }) => id))).toEqual(new Set([1, 2, 3, 4, 5]));
+    expect(answers()).toHaveLength(5);
   });
 
   test('count the bytes that wait', () => {

@@ -45,7 +45,8 @@ export class Relay {
   take(line: Buffer | 'too-long'): void {
     const read = readLine(line, this.#options.lineBytesMax);
     if (read.kind === 'fault') return this.#print(read.line);
-    if (read.kind === 'answer') return this.#options.log('An answer of the client was dropped: nothing was asked.');
+    if (read.kind === 'answer')
+      return this.#options.log('An answer of the client was dropped: nothing was asked.');
     const { message } = read;
     // The end of the HTTP request is the cancellation. The service knows no request of another connection.
     if (message.id === null && message.method === 'notifications/cancelled') {
@@ -62,7 +63,8 @@ export class Relay {
 
   /** Ends every request. Each is answered with an error. */
   stop(): void {
-    for (const entry of [...this.#atWork, ...this.#waiting]) entry.controller.abort('stopped' satisfies Reason);
+    for (const entry of [...this.#atWork, ...this.#waiting])
+      entry.controller.abort('stopped' satisfies Reason);
   }
 
   #admit(message: ForwardedMessage): void {
