@@ -1,4 +1,5 @@
 import { posix, win32 } from 'node:path';
+import type { ClientName } from './client-names.ts';
 import { jsonHas, withJsonValue } from './json-entry.ts';
 import { tomlHas, withTomlMembers } from './toml-entry.ts';
 
@@ -28,9 +29,6 @@ export interface McpClient {
   /** The step after the file is written. */
   readonly next: string;
 }
-
-export const clientNames = ['claude-desktop', 'claude-code', 'vscode', 'cursor', 'codex', 'chatgpt'] as const;
-export type ClientName = (typeof clientNames)[number];
 
 /** ChatGPT starts no command: it calls addresses. */
 export const mcpClients: Readonly<Record<Exclude<ClientName, 'chatgpt'>, McpClient>> = {

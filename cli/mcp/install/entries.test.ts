@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ClientName, mcpClients, type Places } from './clients.ts';
+import type { ClientName } from './client-names.ts';
+import { mcpClients, type Places } from './clients.ts';
 import { withJsonValue } from './json-entry.ts';
 import { withTomlMembers } from './toml-entry.ts';
 import { scanToml } from './toml-scan.ts';
