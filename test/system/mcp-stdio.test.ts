@@ -182,6 +182,30 @@ describe('the process', () => {
     expect(await tool.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
+  test('passes progress on while the call runs, and ends the call that the client cancels', async () => {
+    const closed = Promise.withResolvers<void>();
+    const progress = {
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 1, progress: 1 },
+    };
+    const slow = createServer((_, response) => {
+      response.once('close', () => closed.resolve());
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify(progress)}\n\n`);
+    });
+    await new Promise<void>((ready) => slow.listen(0, '127.0.0.1', ready));
+    const tool = startTool(serveArgs(`http://127.0.0.1:${(slow.address() as AddressInfo).port}`));
+    tool.process.stdin?.write(line(1, 'tools/call', { name: 'a', arguments: {} }));
+    await tool.says('notifications/progress');
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    tool.process.stdin?.write(`${JSON.stringify(cancelled)}\n`);
+    await closed.promise;
+    tool.process.stdin?.end();
+    expect(await tool.ended).toMatchObject({ code: 0, stdout: `${JSON.stringify(progress)}\n` });
+    slow.close();
+  });
+
   test('answers that the service is not there, and what to do', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await new Promise((ready) => closed.once('listening', ready));
