@@ -97,6 +97,21 @@ describe('the official client of 2026-07-28 over pipes', () => {
   });
 });
 
+test('the official client as it is agrees on an older revision over pipes, and lists, calls and reads', async () => {
+  const client = await connected(server.address, {});
+  expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toContain('svc_records_query_v1');
+  const answer = await client.callTool({ name: 'svc_collections_list_v1', arguments: {} });
+  expect(answer.structuredContent).toMatchObject({ items: [] });
+  const { contents } = await client.readResource({ uri: 'svc://health/v1' });
+  expect(contents).toMatchObject([{ uri: 'svc://health/v1' }]);
+  await expect(client.callTool({ name: 'svc_nothing_v1', arguments: {} })).rejects.toMatchObject({
+    code: -32_602,
+  });
+  await client.close();
+});
+
 describe('a client of an older revision over pipes', () => {
   /** A service that answers as one of those revisions: what it gets is what the tool sent. */
   interface Got {
