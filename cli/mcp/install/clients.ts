@@ -110,7 +110,7 @@ function joined({ platform }: Places, ...parts: readonly string[]): string {
 /** How a person connects ChatGPT. */
 export function chatgptText(address: string): string {
   return `ChatGPT starts no command on this machine. It calls an address over HTTPS that it can reach:
-  1. Settings, Apps & Connectors, Advanced settings: turn on Developer mode.
-  2. Create a connector with the MCP server URL ${address}/mcp
+  1. Settings, Apps, Advanced settings: turn on Developer mode. Older versions say Connectors for Apps.
+  2. Create an app with the MCP server URL ${address}/mcp
   3. Authentication: OAuth, with the issuer that Mcp:ProtectedResource:AuthorizationServers of the service names.`;
 }
