@@ -6,16 +6,17 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const INSTALL_MS = 300_000;
 
-/** Installs a package beside the project, whose lock file does not name it. Returns why it could not. */
+/** Installs packages beside the project, whose lock file does not name them. Returns why it could not. */
 export async function installPeer(
   folder: string,
-  { name, version }: { readonly name: string; readonly version: string },
+  ...peers: readonly { readonly name: string; readonly version: string }[]
 ): Promise<string | null> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"private":true}\n');
   const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
   try {
-    await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: folder, timeout: INSTALL_MS });
+    const packages = peers.map(({ name, version }) => `${name}@${version}`);
+    await run('npm', ['install', ...flags, ...packages], { cwd: folder, timeout: INSTALL_MS });
     return null;
   } catch (error) {
     return reasonOf(error);
