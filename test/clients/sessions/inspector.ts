@@ -25,6 +25,8 @@ export const inspector: Open = ({ url, key, folder, option }) => {
     const { stdout } = await run(process.execPath, [program, ...target, ...args], {
       env: { ...process.env, HOME: process.env['SVC_CLIENT_HOME'] },
       maxBuffer: 16 * 1024 * 1024,
+    }).catch((error: { readonly stderr?: string }) => {
+      throw new Error(error.stderr?.trim().split('\n').at(-1) || 'the inspector failed without a word');
     });
     return JSON.parse(stdout) as Result;
   }
