@@ -67,11 +67,12 @@ function judge(
   return { ok: false, words: `${step} not: ${shortened(why)}` };
 }
 
-/** The first line, without addresses and what a table in Markdown cannot hold. */
+/** The beginning in one line, without addresses and the mark that separates the cells of a table. */
 function shortened(text: string): string {
-  const line = (text.split('\n').find((each) => each.trim() !== '') ?? '').trim();
-  return line
+  return text
     .replaceAll(/https?:\/\/127\.0\.0\.1:\d+/g, '')
     .replaceAll('|', '/')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
     .slice(0, ERROR_LENGTH);
 }

@@ -58,7 +58,7 @@ describe('an outcome', () => {
   test.each<[string, readonly StepReport[]]>([
     ['does not connect: it ended', []],
     [
-      'does not connect: at /mcp: a/b',
+      'does not connect: at /mcp: a/b at x',
       [{ step: 'connect', error: '\nat http://127.0.0.1:40000/mcp: a|b\nat x' }],
     ],
     ['lists not: the answer is another one', withStep({ step: 'list', tools: ['svc_records_search_v1'] })],
