@@ -99,7 +99,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'records-import-memory': () => benchRecordsImportMemory(),
   graph: () => benchGraph(values.quick),
   rag: (options) => benchRag(options, values.quick),
-  mcp: benchMcp,
+  mcp: (options) => benchMcp(options, values.before),
   mixed: benchMixed,
   retrieval: () =>
     benchRetrieval(

@@ -51,18 +51,13 @@ const serve: Readonly<Record<string, (folder: string) => Promise<string>>> = {
       load('@modelcontextprotocol/node'),
     ]);
     const schemas = tools.map(({ inputSchema }) => library.fromJsonSchema(inputSchema));
-    // The library makes a server for each request of this revision.
-    const handler = library.createMcpHandler(
-      () => {
-        const server = new library.McpServer(serverInfo);
-        for (const [at, { name, inputSchema: _schema, ...rest }] of tools.entries())
-          server.registerTool(name, { ...rest, inputSchema: schemas[at] }, () =>
-            Promise.resolve({ content }),
-          );
-        return server;
-      },
-      { legacy: 'reject' },
-    );
+    // The library makes a server for each request, also for one of an older revision, for which it keeps no session either.
+    const handler = library.createMcpHandler(() => {
+      const server = new library.McpServer(serverInfo);
+      for (const [at, { name, inputSchema: _schema, ...rest }] of tools.entries())
+        server.registerTool(name, { ...rest, inputSchema: schemas[at] }, () => Promise.resolve({ content }));
+      return server;
+    });
     const listener = createServer(node.toNodeHandler(handler));
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
@@ -75,7 +70,7 @@ interface Library {
     info: object,
   ) => { registerTool(name: string, config: object, call: () => Promise<object>): void };
   readonly fromJsonSchema: (schema: object) => object;
-  readonly createMcpHandler: (factory: () => object, options: object) => object;
+  readonly createMcpHandler: (factory: () => object) => object;
   readonly toNodeHandler: (handler: object) => Parameters<typeof createServer>[1];
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface ServerProcess {
@@ -11,10 +12,11 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
-/** Starts the embedded server on a free port and waits for the line that says it is ready. */
+/** Starts the embedded server of a checkout on a free port and waits for the line that says it is ready. */
 export async function startServer(
   env: Readonly<Record<string, string>>,
   settings: readonly string[] = [],
+  checkout = '.',
 ): Promise<ServerProcess> {
   // One address sends all the requests, so its permit limit is raised, here in the open.
   const raised = [
@@ -28,6 +30,7 @@ export async function startServer(
   const flags = [...raised, ...settings].map((setting) => `--${setting}`);
   const child = spawn(process.execPath, ['functions/embedded.ts', ...flags], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    cwd: resolve(checkout),
     env: { ...process.env, PORT: '0', METADATA_SERVER_DETECTION: 'none', ...env },
   });
   return serverProcess(child);
