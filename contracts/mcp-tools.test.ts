@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import { HOST_TOOLS_MAX, hostFaults } from '../test/mcp/host-rules.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
-import { HOST_TOOLS_MAX, hostFaults } from './generate/mcp/host-rules.ts';
 import type { Json } from './generate/schema.ts';
 import { readSource } from './generate/source.ts';
 

@@ -69,7 +69,7 @@ describe.each(OLDER)('a client of %s', (revision) => {
 
   test('reads the same records and resources, and the same refusals', async () => {
     const name = 'svc_records_get_v1';
-    const given = { collection: 'articles', pk: 'p', id: 'a' };
+    const given = { collection: 'articles', partitionKey: 'p', id: 'a' };
     const { result } = await olderAsk(
       one.chain,
       revision,
@@ -77,6 +77,7 @@ describe.each(OLDER)('a client of %s', (revision) => {
       { name, arguments: given },
       as('reader'),
     );
+    expect(result).not.toHaveProperty('isError');
     expect(result?.['content']).toEqual((await callTool(one, 'reader', name, given))['content']);
     const missing = { name, arguments: { ...given, id: 'none' } };
     const refused = await olderSend(one.chain, revision, 'tools/call', missing, as('reader'));

@@ -94,7 +94,7 @@ describe.each(OLDER)('under %s', (revision) => {
   test('O04: a neighbour neither reads nor lists the records of another tenant', async () => {
     for (const [tool, given] of [
       ['svc_records_query_v1', { collection: 'secrets' }],
-      ['svc_records_get_v1', { collection: 'secrets', pk: 'p', id: 's-1' }],
+      ['svc_records_get_v1', { collection: 'secrets', partitionKey: 'p', id: 's-1' }],
       ['svc_collections_get_v1', { collection: 'secrets' }],
     ] as const) {
       const { result } = await call('writer', tool, given);
@@ -161,7 +161,7 @@ describe.each(OLDER)('under %s', (revision) => {
   test('O06: instructions in stored data come back as marked data, and in no error', async () => {
     const { result } = await call('writer', 'svc_records_get_v1', {
       collection: 'articles',
-      pk: 'p',
+      partitionKey: 'p',
       id: 'h-1',
     });
     expect(result).toMatchObject({ _meta: { 'svc.runtime/content': 'data' } });

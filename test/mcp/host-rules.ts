@@ -1,9 +1,8 @@
-import type { Json } from '../schema.ts';
+import type { Json } from '../../contracts/generate/schema.ts';
 
 /**
  * The faults of a tool for the strictest hosts, a sentence each. Their rules together: the root of both schemas is an object, each
  * enum has a type, and no schema is boolean, refers in a cycle or has `propertyNames`.
- * @testonly
  */
 export function hostFaults(tool: HostTool): readonly string[] {
   const names = /^[A-Za-z0-9_-]{1,64}$/.test(tool.name) ? [] : ['the name is no name for every host'];
@@ -11,7 +10,7 @@ export function hostFaults(tool: HostTool): readonly string[] {
   return [...names, ...input, ...schemaFaults(tool.outputSchema, 'outputSchema')];
 }
 
-/** The most tools that the strictest host takes. @testonly */
+/** The most tools that the strictest host takes. */
 export const HOST_TOOLS_MAX = 128;
 
 interface HostTool {
