@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerTable } from '../../cli/api/table.ts';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
-import { callTool, IDENTITY, type McpService, startMcpService } from '../mcp/service-stage.ts';
+import { revisions } from '../../functions/mcp/revisions.ts';
+import { clientOf } from '../mcp/any-revision.ts';
+import { IDENTITY, type McpService, startMcpService } from '../mcp/service-stage.ts';
 import { lineFault } from './log-lines.ts';
 
 /** A text of a failure may have several lines. None of them becomes a line of a log, a table or the content of a tool. */
@@ -27,6 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+const clients = revisions.map((revision) => clientOf(() => service, revision));
+
 const headers = { [IDENTITY]: 'writer' };
 const read = (path: string) => service.ended({ method: 'GET', path, headers });
 
@@ -51,8 +55,11 @@ test.each(texts)('%s', async (_, text) => {
     expect(table).not.toMatch(/[\r\t]/);
     for (const line of table.split('\n')) expect(seen.slice(1)).not.toContain(line.trim());
   }
-  for (const tool of ['svc_execution_get_run_v1', 'svc_execution_get_run_history_v1']) {
-    const result = await callTool(service, 'writer', tool, { runId: id });
+  const asked = ['svc_execution_get_run_v1', 'svc_execution_get_run_history_v1'].flatMap((tool) =>
+    clients.map((client) => [tool, client] as const),
+  );
+  for (const [tool, client] of asked) {
+    const result = await client.call('writer', tool, { runId: id });
     const [content] = result['content'] as readonly { readonly text: string }[];
     expect(result['isError']).not.toBe(true);
     expect(content?.text).toContain(JSON.stringify(text).slice(1, -1));
