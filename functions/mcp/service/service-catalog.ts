@@ -22,7 +22,7 @@ import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { instructions } from './instructions.ts';
 import { mappedNames, refusalOfTool } from './mapped-request.ts';
-import { mappedResult, type TextContent } from './mapped-result.ts';
+import { mappedResult, type ResultTerms, type TextContent } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
 import { RunTasks } from './run-tasks.ts';
@@ -147,11 +147,16 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
       const result =
         map === undefined
           ? boundedResult(entry.id, text, offset, parts.lengthMax)
-          : mappedResult(map, asked, parts);
+          : mappedResult(map, asked, termsOf(parts, context));
       const next = endsEarly(result) ? null : nextPageOf(entry, answer);
       return withNextPage(result, next === null || map === undefined ? next : mappedNames(map, next));
     },
   };
+}
+
+/** The text is the whole answer where the revision has no structured content. */
+function termsOf({ lengthMax, textContent }: ServiceCatalogParts, { revision }: McpContext): ResultTerms {
+  return { lengthMax, textContent: revision === '2025-03-26' ? 'full' : textContent };
 }
 
 /** The schema of all arguments. The definition describes those of `advanced` by their types alone. */
