@@ -7,6 +7,9 @@ import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
 import { shownAnswer } from '../../functions/mcp/service/mapped-answer.ts';
 import type { ToolMap } from '../../functions/mcp/service/tool-map.ts';
+import { valuesOf } from './any-revision.ts';
+import { olderFaults } from './older-faults.ts';
+import { OLDER, olderSend } from './older-support.ts';
 import {
   GRAPH,
   HANDLER,
@@ -26,6 +29,7 @@ import {
   startMcpService,
   withArticles,
 } from './service-stage.ts';
+import { messagesOf } from './support.ts';
 
 /**
  * Everything that the catalog of the contract offers, over the endpoint and over REST, with the same answers. The catalog
@@ -234,6 +238,13 @@ describe('each tool answers the same as REST', () => {
     expect(JSON.stringify(structuredContent)).toContain(given.shows);
     expect(plain(structuredContent)).toEqual(plain(shownOf(tool, answer)));
     expectSchema(tool, structuredContent);
+    const call = { name: tool.definition.name, arguments: argumentsOf(tool, given) };
+    for (const revision of OLDER) {
+      const older = await olderSend(service.chain, revision, 'tools/call', call, headers);
+      expect(olderFaults(older, 'tools/call', revision)).toEqual([]);
+      const values = valuesOf(messagesOf(older)[0]?.['result'] as Members);
+      expect(plain(values), revision).toEqual(plain(structuredContent));
+    }
   });
 });
 
@@ -285,6 +296,10 @@ describe('each resource equals the answer of REST', () => {
       const [content, ...others] = result['contents'] as readonly { uri: string; text: string }[];
       expect([content?.uri, others]).toEqual([uri, []]);
       expect(plain(JSON.parse(content?.text ?? ''))).toEqual(plain(answer));
+      for (const revision of OLDER) {
+        const older = await olderSend(service.chain, revision, 'resources/read', { uri }, headers);
+        expect(olderFaults(older, 'resources/read', revision)).toEqual([]);
+      }
     },
   );
 });
