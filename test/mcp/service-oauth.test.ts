@@ -100,38 +100,42 @@ class Person implements OAuthClientProvider {
   };
 }
 
-test('a client that knows the address alone finds the issuer, gets a token for the resource and calls', async () => {
-  const service = await started({
-    'Mcp:ProtectedResource:Resource': RESOURCE,
-    'Mcp:ProtectedResource:AuthorizationServers:0': authorization.address,
-  });
-  const person = new Person();
-  const transportOf = () =>
-    new StreamableHTTPClientTransport(new URL(RESOURCE), { authProvider: person, fetch: fetchOf(service) });
-  const attempt = async (transport: StreamableHTTPClientTransport) => {
-    const client = new Client(
-      { name: 'desktop', version: '1.0.0' },
-      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-    );
-    await client.connect(transport);
-    const { tools } = await client.listTools();
-    const answer = await client.callTool({ name: 'svc_collections_list_v1', arguments: {} });
-    await client.close();
-    return { names: tools.map(({ name }) => name), isError: answer.isError === true };
-  };
+test.each<[mode: string, options: ConstructorParameters<typeof Client>[1]]>([
+  ['pinned to the newest revision', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
+  ['as it is, in an older revision', {}],
+])(
+  'a client %s that knows the address alone finds the issuer, gets a token for the resource and calls',
+  async (_, options) => {
+    const service = await started({
+      'Mcp:ProtectedResource:Resource': RESOURCE,
+      'Mcp:ProtectedResource:AuthorizationServers:0': authorization.address,
+    });
+    const person = new Person();
+    const transportOf = () =>
+      new StreamableHTTPClientTransport(new URL(RESOURCE), { authProvider: person, fetch: fetchOf(service) });
+    const attempt = async (transport: StreamableHTTPClientTransport) => {
+      const client = new Client({ name: 'desktop', version: '1.0.0' }, options);
+      await client.connect(transport);
+      const { tools } = await client.listTools();
+      const answer = await client.callTool({ name: 'svc_collections_list_v1', arguments: {} });
+      await client.close();
+      return { names: tools.map(({ name }) => name), isError: answer.isError === true };
+    };
 
-  const first = transportOf();
-  await expect(attempt(first)).rejects.toBeInstanceOf(UnauthorizedError);
-  expect(person.page?.searchParams.get('resource')).toBe(RESOURCE);
-  const back = await fetch(person.page ?? '', { redirect: 'manual' });
-  await first.finishAuth(new URL(back.headers.get('location') ?? '').searchParams);
-  expect(authorization.resources).toEqual([RESOURCE]);
+    const asked = authorization.resources.length;
+    const first = transportOf();
+    await expect(attempt(first)).rejects.toBeInstanceOf(UnauthorizedError);
+    expect(person.page?.searchParams.get('resource')).toBe(RESOURCE);
+    const back = await fetch(person.page ?? '', { redirect: 'manual' });
+    await first.finishAuth(new URL(back.headers.get('location') ?? '').searchParams);
+    expect(authorization.resources.slice(asked)).toEqual([RESOURCE]);
 
-  const { names, isError } = await attempt(transportOf());
-  expect(names).toContain('svc_collections_list_v1');
-  expect(isError).toBe(false);
-  await service.close();
-});
+    const { names, isError } = await attempt(transportOf());
+    expect(names).toContain('svc_collections_list_v1');
+    expect(isError).toBe(false);
+    await service.close();
+  },
+);
 
 test('with API keys the challenge is bare, no metadata is served, and a lone token is read as a key', async () => {
   const key = 'a-key-of-the-gateway';
