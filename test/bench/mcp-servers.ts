@@ -8,6 +8,7 @@ import { UNCHECKED } from './canonical-http.ts';
 import { requireEnd } from './execution-start.ts';
 import { JsonClient } from './json-client.ts';
 import type { Era } from './mcp-requests.ts';
+import { processorMs } from './processor.ts';
 import { BENCH_POLICY, recordText } from './records-texts.ts';
 
 /** A server of the MCP benchmark, in a process of its own. */
@@ -17,6 +18,7 @@ export interface McpServer {
   /** Whether it has the collection `bench`. */
   readonly hasRecords: boolean;
   readonly peakMiB: () => number;
+  readonly processorMs: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -38,6 +40,7 @@ export async function startTools(
     eras,
     hasRecords: false,
     peakMiB: () => peakMiB(child),
+    processorMs: () => processorMs(child.pid) ?? Number.NaN,
     stop: () => server.kill(),
   };
 }
@@ -53,6 +56,7 @@ export async function startWhole(eras: readonly Era[], checkout = '.'): Promise<
     eras,
     hasRecords: true,
     peakMiB: () => peakMiB(server.child),
+    processorMs: () => processorMs(server.child.pid) ?? Number.NaN,
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

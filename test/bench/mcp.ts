@@ -19,8 +19,13 @@ const CLIENTS = 16;
 const BOTH: readonly Era[] = ['2026-07-28', '2025-11-25'];
 
 type Servers = Readonly<Record<string, McpServer>>;
-/** Requests a second of each round, by era and method, then by server. */
-type Rates = Record<string, Record<string, number[]>>;
+/** Figures of each round, by era and method, then by server. */
+type Figures = Record<string, Record<string, number[]>>;
+interface Measured {
+  readonly perSecond: Figures;
+  /** Processor time of the server for a request, which other load on the machine changes least. */
+  readonly processorMicros: Figures;
+}
 
 export async function benchMcp({ seconds, rounds }: BenchOptions, before?: string): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-mcp-'));
@@ -35,17 +40,20 @@ export async function benchMcp({ seconds, rounds }: BenchOptions, before?: strin
       servers['serviceBefore'] = await startWhole(['2026-07-28'], before);
     }
     const bytes = await answerBytes(servers);
-    const rates: Rates = {};
-    for (let at = 0; at < rounds; at += 1) await measureRound(servers, at, seconds, rates);
+    const measured: Measured = { perSecond: {}, processorMicros: {} };
+    for (let at = 0; at < rounds; at += 1) await measureRound(servers, at, seconds, measured);
     return {
       bench: 'mcp',
       clients: CLIENTS,
       ...(refused === null ? {} : { official: { refused } }),
-      perSecond: mapped(rates, (byServer) => mapped(byServer, (all) => round(medianNumber(all)))),
-      ofOfficial: ratiosOf(rates, 'own', 'official'),
+      ...mapped({ ...measured }, (figures) =>
+        mapped(figures, (byServer) => mapped(byServer, (all) => round(medianNumber(all)))),
+      ),
+      // Above 1: more requests than the other, and less processor time a request.
+      ofOfficial: ratiosOf(measured, 'own', 'official'),
       ofBefore: {
-        own: ratiosOf(rates, 'own', 'ownBefore'),
-        service: ratiosOf(rates, 'service', 'serviceBefore'),
+        own: ratiosOf(measured, 'own', 'ownBefore'),
+        service: ratiosOf(measured, 'service', 'serviceBefore'),
       },
       bytes,
       peakMiB: mapped(servers, (server) => server.peakMiB()),
@@ -62,16 +70,28 @@ function questionsOf({ hasRecords }: McpServer, era: Era): Readonly<Record<strin
 }
 
 /** All servers answer one question after another, in an order that changes, so that other load affects all of them. */
-async function measureRound(servers: Servers, at: number, seconds: number, rates: Rates): Promise<void> {
+async function measureRound(
+  servers: Servers,
+  at: number,
+  seconds: number,
+  measured: Measured,
+): Promise<void> {
   for (const era of BOTH) {
     for (const name of [...Object.keys(questions[era]), 'query']) {
       for (const [server, one] of orderOf(Object.entries(servers), at)) {
         const question = one.eras.includes(era) ? questionsOf(one, era)[name] : undefined;
         if (question === undefined) continue;
         const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
-        const call = async () => void (await ask(agent, one.url, era, question));
+        let calls = 0;
+        const call = async () => {
+          await ask(agent, one.url, era, question);
+          calls += 1;
+        };
+        const before = one.processorMs();
         const { perSecond } = await measure({ clients: CLIENTS, seconds, warmupSeconds: 1, call });
-        ((rates[`${era} ${name}`] ??= {})[server] ??= []).push(perSecond);
+        const spent = ((one.processorMs() - before) * 1000) / calls;
+        ((measured.perSecond[`${era} ${name}`] ??= {})[server] ??= []).push(perSecond);
+        ((measured.processorMicros[`${era} ${name}`] ??= {})[server] ??= []).push(spent);
         agent.destroy();
       }
     }
@@ -93,13 +113,21 @@ async function answerBytes(servers: Servers): Promise<Readonly<Record<string, nu
   return bytes;
 }
 
-/** The median of the ratios of the rounds, for each question that both servers answer. */
-function ratiosOf(rates: Rates, server: string, beside: string): Readonly<Record<string, number>> {
-  const ratios = Object.entries(rates).flatMap(([name, { [server]: ours = [], [beside]: theirs = [] }]) => {
-    const each = ours.map((rate, at) => rate / (theirs[at] ?? Number.NaN));
-    return theirs.length === 0 ? [] : [[name, round(medianNumber(each))] as const];
+/** The medians of the ratios of the rounds, for each question that both servers answer. */
+function ratiosOf({ perSecond, processorMicros }: Measured, server: string, beside: string) {
+  return {
+    perSecond: ratios(perSecond, server, beside),
+    processorTime: ratios(processorMicros, beside, server),
+  };
+}
+
+function ratios(figures: Figures, over: string, under: string): Readonly<Record<string, number>> {
+  const found = Object.entries(figures).flatMap(([name, { [over]: ours = [], [under]: theirs = [] }]) => {
+    const each = ours.map((figure, at) => figure / (theirs[at] ?? Number.NaN));
+    const both = ours.length > 0 && theirs.length > 0;
+    return both ? [[name, round(medianNumber(each))] as const] : [];
   });
-  return Object.fromEntries(ratios);
+  return Object.fromEntries(found);
 }
 
 function mapped<T, U>(
