@@ -1,26 +1,48 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
-import type { ShownItems } from './mapped-answer.ts';
-import type { AnswerMap } from './tool-map.ts';
+import { itemsName, type ShownItems } from './mapped-answer.ts';
+import type { ToolMap } from './tool-map.ts';
 
 /** The most characters of a value in a line, where the map states no other number. */
 export const EXCERPT_MAX = 300;
 
-/** One line for each item with ids, score and excerpt, and then how to go on. */
+/** One line for each item with ids, score, excerpt and the parts that `include` adds; then such parts of the answer, and how to go on. */
 export function answerText(
   { shown, items, offset, count }: ShownItems,
-  { line = [], excerpt }: AnswerMap,
+  map: ToolMap,
+  include: readonly string[],
 ): string {
-  const lines = items.map((item, at) => `${offset + at + 1}. ${lineOf(item, line, excerpt ?? EXCERPT_MAX)}`);
-  return [...(count === 0 ? ['No items.'] : lines), ...goingOn(shown, offset + items.length, count)].join(
-    '\n',
-  );
+  const { line = [], excerpt = EXCERPT_MAX } = map.answer;
+  const added = addedPaths(map, include);
+  // A caller that asks for the whole texts gets them.
+  const most = include.includes('texts') ? Number.POSITIVE_INFINITY : excerpt;
+  const lineOfItem = (item: Json) =>
+    [lineOf(item, line, most), lineOf(item, added.ofItem, Number.POSITIVE_INFINITY, '')]
+      .filter((part) => part !== '')
+      .join(' ');
+  const lines = items.map((item, at) => `${offset + at + 1}. ${lineOfItem(item)}`);
+  const rest = lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY, '');
+  return [
+    ...(count === 0 ? ['No items.'] : lines),
+    ...(rest === '' ? [] : [rest]),
+    ...goingOn(shown, offset + items.length, count),
+  ].join('\n');
+}
+
+/** The paths of the parts that the caller asks for: those from an item, and those from the answer. */
+function addedPaths(map: ToolMap, include: readonly string[]) {
+  const ofItems = `${itemsName(map)}/*/`;
+  const paths = include.flatMap((name) => map.answer.include?.[name] ?? []);
+  return {
+    ofItem: paths.flatMap((path) => (path.startsWith(ofItems) ? [path.slice(ofItems.length)] : [])),
+    ofAnswer: paths.filter((path) => !path.startsWith(ofItems)),
+  };
 }
 
 /** The values of an item by the last names of their paths. Each value is JSON, so that a text of a tenant keeps to its line. */
-function lineOf(item: Json, paths: readonly string[], most: number): string {
-  if (paths.length === 0 || !isJsonObject(item)) return excerptOf(item, most);
+function lineOf(item: Json, paths: readonly string[], most: number, none = excerptOf(item, most)): string {
+  if (paths.length === 0 || !isJsonObject(item)) return none;
   return paths
     .flatMap((path) => {
       const names = path.split('/');

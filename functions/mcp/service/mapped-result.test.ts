@@ -122,6 +122,16 @@ describe('the answer of a tool', () => {
 });
 
 describe('the text of an answer', () => {
+  test('has the parts that the caller asks for', () => {
+    const asked = hits(3, { trace: { id: 't-1' } });
+    const lines = resultFor(asked, { include: ['vectors', 'diagnostics', 'texts'] }).text.split('\n');
+    const text = JSON.stringify('word '.repeat(160));
+    const vectors = JSON.stringify(hit(1)['vectors']);
+    expect(lines[1]).toBe(`2. id="h-1" score=0.99 text=${text} vectors=${vectors} why="x"`);
+    expect(lines[3]).toBe('trace={"id":"t-1"}');
+    expect(resultFor(hits(50, { trace: { id: 't-1' } })).text).not.toMatch(/vectors=|why=|trace=/);
+  });
+
   test('is JSON below 4,000 characters, and where the service is set to it', () => {
     const short = resultFor(hits(2));
     expect(JSON.parse(short.text)).toEqual(short.shown);

@@ -38,15 +38,15 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   if (name === null) return boundedResult(operationId, JSON.stringify(answer), offset, terms.lengthMax);
   const most = Math.min(terms.lengthMax, LIST_CHARACTERS_MAX);
   const fits = (candidate: ShownItems) => {
-    const [values, words] = textsOf(map, candidate, terms);
+    const [values, words] = textsOf(map, candidate, include, terms);
     return values.length + JSON.stringify(words).length <= most;
   };
   const candidate = shownItems(answer, name, offset ?? 0, fits);
-  if (fits(candidate)) return resultOf(candidate.shown, textsOf(map, candidate, terms)[1]);
+  if (fits(candidate)) return resultOf(candidate.shown, textsOf(map, candidate, include, terms)[1]);
   const { line = [], excerpt = EXCERPT_MAX } = map.answer;
   const items = candidate.items.map((item) => shortItem(item, line, excerpt));
   const short = { ...candidate, items, shown: { ...candidate.shown, [name]: items, shortened: true } };
-  const [, words] = textsOf(map, short, terms);
+  const [, words] = textsOf(map, short, [], terms);
   return resultOf(
     short.shown,
     `${words}\nThe item is too long for a list, so its long members are cut or left out.`,
@@ -55,11 +55,12 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
 
 /** The values as JSON, and the text for a model. */
 function textsOf(
-  { answer }: ToolMap,
+  map: ToolMap,
   candidate: ShownItems,
+  include: readonly string[],
   { textContent }: ResultTerms,
 ): readonly [values: string, words: string] {
   const values = JSON.stringify(candidate.shown satisfies JsonObject);
   const isPlain = textContent === 'full' || values.length < PLAIN_CHARACTERS_MAX;
-  return [values, isPlain ? values : answerText(candidate, answer)];
+  return [values, isPlain ? values : answerText(candidate, map, include)];
 }
