@@ -7,27 +7,34 @@ import type { ToolMap } from './tool-map.ts';
 /** The most characters of a value in a line, where the map states no other number. */
 export const EXCERPT_MAX = 300;
 
-/** One line for each item with ids, score, excerpt and the parts that `include` adds; then such parts of the answer, and how to go on. */
-export function answerText(
-  { shown, items, offset, count }: ShownItems,
-  map: ToolMap,
-  include: readonly string[],
-): string {
+/**
+ * Writes one line for each item with ids, score, excerpt and the parts that `include` adds; then such parts of the answer, and how to go
+ * on. Candidates for one result share their items, so the line of an item is written once.
+ */
+export function answerText(map: ToolMap, include: readonly string[]): (candidate: ShownItems) => string {
   const { line = [], excerpt = EXCERPT_MAX } = map.answer;
   const added = addedPaths(map, include);
   // A caller that asks for the whole texts gets them.
   const most = include.includes('texts') ? Number.POSITIVE_INFINITY : excerpt;
-  const lineOfItem = (item: Json) =>
-    [lineOf(item, line, most), lineOf(item, added.ofItem, Number.POSITIVE_INFINITY, '')]
-      .filter((part) => part !== '')
-      .join(' ');
-  const lines = items.map((item, at) => `${offset + at + 1}. ${lineOfItem(item)}`);
-  const rest = lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY, '');
-  return [
-    ...(count === 0 ? ['No items.'] : lines),
-    ...(rest === '' ? [] : [rest]),
-    ...goingOn(shown, offset + items.length, count),
-  ].join('\n');
+  const written = new Map<Json, string>();
+  const lineOfItem = (item: Json): string => {
+    const known = written.get(item);
+    if (known !== undefined) return known;
+    const own = line.length === 0 || !isJsonObject(item) ? excerptOf(item, most) : lineOf(item, line, most);
+    const parts = [own, lineOf(item, added.ofItem, Number.POSITIVE_INFINITY)];
+    const text = parts.filter((part) => part !== '').join(' ');
+    written.set(item, text);
+    return text;
+  };
+  return ({ shown, items, offset, count }) => {
+    const lines = items.map((item, at) => `${offset + at + 1}. ${lineOfItem(item)}`);
+    const rest = lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY);
+    return [
+      ...(count === 0 ? ['No items.'] : lines),
+      ...(rest === '' ? [] : [rest]),
+      ...goingOn(shown, offset + items.length, count),
+    ].join('\n');
+  };
 }
 
 /** The paths of the parts that the caller asks for: those from an item, and those from the answer. */
@@ -41,8 +48,7 @@ function addedPaths(map: ToolMap, include: readonly string[]) {
 }
 
 /** The values of an item by the last names of their paths. Each value is JSON, so that a text of a tenant keeps to its line. */
-function lineOf(item: Json, paths: readonly string[], most: number, none = excerptOf(item, most)): string {
-  if (paths.length === 0 || !isJsonObject(item)) return none;
+function lineOf(item: Json, paths: readonly string[], most: number): string {
   return paths
     .flatMap((path) => {
       const names = path.split('/');

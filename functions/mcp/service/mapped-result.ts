@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import type { ToolResult } from '../catalog.ts';
 import { answerText, EXCERPT_MAX } from './answer-text.ts';
@@ -37,30 +37,54 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   const name = itemsName(map);
   if (name === null) return boundedResult(operationId, JSON.stringify(answer), offset, terms.lengthMax);
   const most = Math.min(terms.lengthMax, LIST_CHARACTERS_MAX);
+  const lengthOf = lengthsOf(name, most);
+  const wordsOf = textsOf(answerText(map, include), lengthOf, terms);
   const fits = (candidate: ShownItems) => {
-    const [values, words] = textsOf(map, candidate, include, terms);
-    return values.length + JSON.stringify(words).length <= most;
+    const length = lengthOf(candidate);
+    return length <= most && length + JSON.stringify(wordsOf(candidate)).length <= most;
   };
   const candidate = shownItems(answer, name, offset ?? 0, fits);
-  if (fits(candidate)) return resultOf(candidate.shown, textsOf(map, candidate, include, terms)[1]);
+  if (fits(candidate)) return resultOf(candidate.shown, wordsOf(candidate));
   const { line = [], excerpt = EXCERPT_MAX } = map.answer;
   const items = candidate.items.map((item) => shortItem(item, line, excerpt));
   const short = { ...candidate, items, shown: { ...candidate.shown, [name]: items, shortened: true } };
-  const [, words] = textsOf(map, short, [], terms);
+  const words = textsOf(answerText(map, []), lengthOf, terms)(short);
   return resultOf(
     short.shown,
     `${words}\nThe item is too long for a list, so its long members are cut or left out.`,
   );
 }
 
-/** The values as JSON, and the text for a model. */
+/**
+ * Measures the JSON of a candidate, up to a length beyond `most`. Candidates for one result share their items, so an item is written
+ * once.
+ */
+function lengthsOf(name: string, most: number): (candidate: ShownItems) => number {
+  const known = new Map<Json, number>();
+  const lengthOf = (item: Json): number => {
+    const length = known.get(item) ?? JSON.stringify(item).length;
+    known.set(item, length);
+    return length;
+  };
+  return ({ shown, items }) => {
+    const commas = Math.max(0, items.length - 1);
+    let length = JSON.stringify({ ...shown, [name]: [] }).length + commas;
+    for (const item of items) {
+      if (length > most) break;
+      length += lengthOf(item);
+    }
+    return length;
+  };
+}
+
+/** The text for a model: lines, or the JSON of a short answer. */
 function textsOf(
-  map: ToolMap,
-  candidate: ShownItems,
-  include: readonly string[],
+  lines: (candidate: ShownItems) => string,
+  lengthOf: (candidate: ShownItems) => number,
   { textContent }: ResultTerms,
-): readonly [values: string, words: string] {
-  const values = JSON.stringify(candidate.shown satisfies JsonObject);
-  const isPlain = textContent === 'full' || values.length < PLAIN_CHARACTERS_MAX;
-  return [values, isPlain ? values : answerText(candidate, map, include)];
+): (candidate: ShownItems) => string {
+  return (candidate) => {
+    const isPlain = textContent === 'full' || lengthOf(candidate) < PLAIN_CHARACTERS_MAX;
+    return isPlain ? JSON.stringify(candidate.shown) : lines(candidate);
+  };
 }
