@@ -166,7 +166,7 @@ describe.each(clients)('under %s', (_, client) => {
     expect((await raw(deep)).messages).toMatchObject([{ error: { code: -32700 } }]);
   });
 
-  test('line ends and controls in names forge no line of the log', async () => {
+  test('J03: line ends and controls in names forge no line of the log', async () => {
     const forged = 'forged\r\n{"severity":"ERROR","message":"forged"}\u2028\u001b[31m';
     const encoded = `=?base64?${Buffer.from(forged).toString('base64')}?=`;
     service.lines.length = 0;
@@ -182,6 +182,25 @@ describe.each(clients)('under %s', (_, client) => {
     expect(service.lines).toHaveLength(7);
     expect(service.lines.map(lineFault).filter((fault) => fault !== null)).toEqual([]);
     expect(service.lines.filter((line) => line.includes('forged'))).toEqual([]);
+  });
+
+  test('O07: credentials and huge texts in metadata change nothing', async () => {
+    const stuffed = {
+      'io.modelcontextprotocol/clientInfo': { name: 'operator', version: '1', principal: 'operator' },
+      authorization: 'Bearer operator',
+      principal: 'operator',
+      traceparent: 'x'.repeat(10_240),
+      tracestate: ['no text'],
+    };
+    for (const [method, params] of [
+      ['tools/list', {}],
+      ['tools/call', call],
+    ] as const) {
+      const plain = await client.ask('writer', method, params);
+      const { _meta: meta } = client.bodyOf(method)['params'] as { readonly _meta?: object };
+      const more = { ...params, _meta: { ...meta, ...stuffed } };
+      expect(await client.ask('writer', method, more)).toEqual(plain);
+    }
   });
 
   test('an answer names no other caller whose session it claims', async () => {
