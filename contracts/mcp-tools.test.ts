@@ -8,7 +8,7 @@ import { readSource } from './generate/source.ts';
 
 const source = readSource(resolve(import.meta.dirname, '..'));
 const all = mcpDefinitions(source).filter(({ exposure }) => exposure !== 'resource');
-const mapped = all.filter(({ map }) => map !== undefined);
+const mapped = all;
 
 interface Tool {
   readonly name: string;

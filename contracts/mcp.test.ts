@@ -6,7 +6,7 @@ import { instructions } from '../functions/mcp/service/instructions.ts';
 import { acceptedPins, hashOf, pinChange, pinName, readPins } from '../scripts/mcp-pins.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
 import { readSource } from './generate/source.ts';
-import { mcpDefaults } from './generated/mcp/exposures.ts';
+import { mcpDefaults, mcpPreviews } from './generated/mcp/exposures.ts';
 
 /**
  * Every operation that the endpoint offers in the whole contract, by its group, with the name that the first list of operations
@@ -81,6 +81,14 @@ const resources: Readonly<Record<string, string>> = {
   getPublicSchemaContract: 'svc://public_schema_contract/v1',
 };
 
+/** Tools that a setting of their own offers: the catalog of 17 tools stays as it is. */
+const previews: Readonly<Record<string, string>> = {
+  exportCollectionBounded: 'svc_records_count_v1',
+  getEffectiveExecutionRuntime: 'svc_execution_list_handlers_v1',
+  listExecutionRuns: 'svc_execution_list_runs_v1',
+  listProviders: 'svc_providers_list_v1',
+};
+
 const root = resolve(import.meta.dirname, '..');
 const source = readSource(root);
 const definitions = mcpDefinitions(source);
@@ -98,16 +106,19 @@ describe('the names of the MCP catalog', () => {
   });
 
   test('are those of the operations that exist, and no other operation is offered', () => {
-    const planned = { tool: tools, task: tasks, resource: resources };
+    const planned = { tool: tools, preview: previews, task: tasks, resource: resources };
     const exposed = source.catalog.operations.filter(({ mcp }) => mcp.exposure !== 'none');
-    expect(Object.keys(mcpDefaults)).toEqual(exposed.map(({ id }) => id));
+    const isPreview = (id: string) => Object.hasOwn(previews, id);
+    expect([...mcpPreviews].sort()).toEqual(Object.keys(previews).sort());
+    expect(Object.keys(mcpDefaults)).toEqual(exposed.map(({ id }) => id).filter((id) => !isPreview(id)));
     for (const { id, mcp } of exposed) {
       if (mcp.exposure === 'none') continue;
       expect(planned[mcp.exposure][id], id).toBe(mcp.name ?? mcp.uri);
       // Durable work is switched on by an operator.
-      expect(mcpDefaults[id], id).toBe(mcp.exposure !== 'task');
+      if (!isPreview(id)) expect(mcpDefaults[id], id).toBe(mcp.exposure !== 'task');
+      expect(mcp.defaultEnabled, id).toBe(mcpDefaults[id] === true);
     }
-    const known = new Set([tools, tasks, resources].flatMap((each) => Object.keys(each)));
+    const known = new Set([tools, previews, tasks, resources].flatMap((each) => Object.keys(each)));
     for (const { id, mcp } of source.catalog.operations)
       expect(mcp.exposure !== 'none', id).toBe(known.has(id));
   });

@@ -123,7 +123,8 @@ export interface CatalogOperation {
   readonly answersText?: true;
   readonly problems: readonly string[];
   readonly mcp: {
-    readonly exposure: 'none' | 'tool' | 'resource' | 'task';
+    /** `preview`: a tool that only a setting of its own offers. */
+    readonly exposure: 'none' | 'tool' | 'preview' | 'resource' | 'task';
     readonly name: string | null;
     readonly uri: string | null;
     readonly defaultEnabled: boolean;
@@ -135,6 +136,11 @@ export interface CatalogOperation {
     readonly replacement: string;
     readonly removal: string;
   } | null;
+}
+
+/** Whether clients call the operation by the name of a tool. */
+export function isToolExposure(exposure: CatalogOperation['mcp']['exposure']): boolean {
+  return exposure === 'tool' || exposure === 'preview' || exposure === 'task';
 }
 
 /** The parameter names in a path, in order. The plus sign of a catch-all parameter is not part of its name. */

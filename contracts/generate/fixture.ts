@@ -1,4 +1,5 @@
 import type { Catalog, CatalogOperation } from './catalog.ts';
+import type { ToolSource } from './mcp/types.ts';
 import type { Json, Schema } from './schema.ts';
 import { type ContractSource, collectModels } from './source.ts';
 
@@ -20,6 +21,7 @@ export function fixtureSource(catalogSchema: Json): ContractSource {
     limits: [{ name: 'parcelsMax', value: 1000, unit: 'items', description: 'Parcels.', source: 'Fixture' }],
     version: '9.9.9',
     license: 'Apache-2.0',
+    tools: fixtureTools,
   };
 }
 
@@ -105,6 +107,21 @@ const depotModels: Readonly<Record<string, Schema>> = {
     required: ['any'],
     examples: [{ any: [1] }],
   },
+};
+
+const fixtureTools: ToolSource = {
+  maps: {
+    listParcels: {
+      description: 'Lists parcels.',
+      takes: { depot: { from: '/depotId', description: 'The depot.' }, after: 'After.', order: 'Order.' },
+      omits: ['/limit', '/tag.'],
+    },
+    ingestParcel: {
+      description: 'Takes a parcel.',
+      takes: { manifest: 'The parcel.', artifact: 'Its bytes.', idempotencyKey: 'Key.' },
+    },
+  },
+  models: { ParcelQuery: { takes: { id: {}, limit: {}, tags: {} }, omits: ['strange-name'] } },
 };
 
 const base: Omit<CatalogOperation, 'id' | 'routes' | 'sdk'> = {

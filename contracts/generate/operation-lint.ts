@@ -5,6 +5,7 @@ import {
   type CatalogOperation,
   canonicalRoute,
   idempotencyHeaders,
+  isToolExposure,
   routeParameters,
 } from './catalog.ts';
 import { repeated } from './route-lint.ts';
@@ -28,7 +29,7 @@ export function lintOperation(
     ...lintClasses(operation, source.catalog),
     ...lintStability(operation, source.catalog),
     ...lintIdempotency(operation, source),
-    ...lintNames(operation),
+    ...lintNames(operation, source.catalog),
     ...lintHeaderSafety(operation, source),
     ...lintEvidence(operation, root),
   ];
@@ -131,21 +132,25 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
   return faults;
 }
 
-function lintNames(operation: CatalogOperation): readonly string[] {
+function lintNames(operation: CatalogOperation, { operations }: Catalog): readonly string[] {
   const { sdk, mcp } = operation;
   const faults: string[] = [];
   // `openapi_contract` and `openApiContract` agree: languages split acronyms differently.
   if (sdk !== null && sdk.python.replaceAll('_', '') !== sdk.typescript.toLowerCase()) {
     faults.push(`SDK names ${sdk.python} and ${sdk.typescript} disagree`);
   }
-  const named = mcp.exposure === 'tool' || mcp.exposure === 'task';
+  const named = isToolExposure(mcp.exposure);
   if (named !== (mcp.name !== null))
     faults.push('a tool or task needs an MCP name; other exposures must not have one');
+  if (mcp.exposure === 'preview' && mcp.defaultEnabled)
+    faults.push('a preview of MCP must not be enabled by default');
   if ((mcp.exposure === 'resource') !== (mcp.uri !== null))
     faults.push('a resource needs an MCP uri; other exposures must not have one');
   if (mcp.exposure === 'none' && mcp.defaultEnabled)
     faults.push('an operation without MCP exposure cannot be enabled');
-  if (named && mcp.name?.startsWith(`svc_${operation.group}_`) === false)
+  // A preview may show a part of its operation that a model looks for in another group.
+  const groups = mcp.exposure === 'preview' ? operations.map(({ group }) => group) : [operation.group];
+  if (named && !groups.some((group) => mcp.name?.startsWith(`svc_${group}_`) !== false))
     faults.push(`its MCP name must start with svc_${operation.group}_`);
   return faults;
 }

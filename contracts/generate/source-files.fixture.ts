@@ -4,11 +4,12 @@ import { CATALOG_FILE, groupFile, SHARED_FILE, splitCatalog } from './compose-ca
 import { expandGroups, type Surroundings } from './entries/expand.ts';
 import { shorter } from './entries/lint.ts';
 import type { ComposedEntry, EntrySource } from './entries/types.ts';
+import type { ToolMap } from './mcp/types.ts';
 import type { ContractSource } from './source.ts';
 
 /** The files under the root from which `readSource` reads this contract, and those that its evidence names. */
 export function sourceFiles(
-  { catalog, catalogSchema, models, problems, limits, ...release }: ContractSource,
+  { catalog, catalogSchema, models, problems, limits, tools, ...release }: ContractSource,
   sourceSchema: object,
 ): ReadonlyMap<string, unknown> {
   const { whole, groups } = splitCatalog(catalog);
@@ -18,6 +19,7 @@ export function sourceFiles(
   const surroundings: Surroundings = {
     shared: {
       parameters,
+      toolModels: tools?.models ?? {},
       evidence: { fixtures: evidence.slice(0, 1), catalogTests: evidence.slice(1, 2) },
       impliedProblems: {
         everyRequest: ['not_found', 'store_contention'],
@@ -34,7 +36,9 @@ export function sourceFiles(
     problemOrder: problems.map(({ code }) => code),
   };
   const files = Object.entries(groups).map(([name, { operations, ...group }]) => {
-    const entries = operations.map((operation) => shortest(name, operation, surroundings));
+    const entries = operations.map((operation) =>
+      withMap(shortest(name, operation, surroundings), tools?.maps[operation.id]),
+    );
     return [groupFile(name), { ...group, operations: entries }] as const;
   });
   return new Map<string, unknown>([
@@ -49,6 +53,12 @@ export function sourceFiles(
     ['contracts/limits.json', { limits }],
     ...evidence.map((path) => [path, ''] as const),
   ]);
+}
+
+function withMap(entry: EntrySource, tool: ToolMap | undefined): EntrySource {
+  const { mcp } = entry;
+  if (tool === undefined || mcp === undefined) return entry;
+  return { ...entry, mcp: { ...(typeof mcp === 'string' ? { exposure: mcp } : mcp), tool } };
 }
 
 /** The entry that is written out as this operation, without any member that a default says. */

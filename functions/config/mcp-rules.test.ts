@@ -18,6 +18,11 @@ describe('the settings of the MCP endpoint have a fault for', () => {
       /Revisions:1 must be one of 2026-07-28/,
     ],
     ['an operation that it cannot offer', ['EnabledOperations:0=pruneTraces'], /names no operation/],
+    [
+      'a preview among the operations that are on',
+      ['PreviewTools=true', 'EnabledOperations:0=listProviders'],
+      /names a preview, which Mcp:PreviewTools offers/,
+    ],
     ['an operation that does not exist', ['DisabledOperations:0=nothing'], /names no operation/],
     [
       'an operation that is on and off',

@@ -1,4 +1,4 @@
-import { mcpDefaults } from '../../contracts/generated/mcp/exposures.ts';
+import { mcpDefaults, mcpPreviews } from '../../contracts/generated/mcp/exposures.ts';
 import { hasApiKeys } from './api-key-settings.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import { table } from './table.ts';
@@ -9,6 +9,7 @@ const {
   revisions,
   enabledOperations,
   disabledOperations,
+  previewTools,
   bodyBytesMax,
   resource,
   authorizationServers,
@@ -25,12 +26,16 @@ const anyRevision: Rule = ({ mcp }) =>
 const knownOperations: Rule = ({ mcp }) =>
   [enabledOperations, disabledOperations].flatMap(({ key }, at): RuleFault[] => {
     const ids = at === 0 ? mcp.enabledOperations : mcp.disabledOperations;
-    return ids.flatMap((id, index) =>
-      Object.hasOwn(mcpDefaults, id)
-        ? []
-        : [{ key: `${key}:${index}`, message: 'names no operation that the endpoint can offer' }],
-    );
+    return ids.flatMap((id, index) => {
+      const message = faultOfName(id, at === 0);
+      return message === null ? [] : [{ key: `${key}:${index}`, message }];
+    });
   });
+
+function faultOfName(id: string, isEnabled: boolean): string | null {
+  if (mcpPreviews.has(id)) return isEnabled ? `names a preview, which ${previewTools.key} offers` : null;
+  return Object.hasOwn(mcpDefaults, id) ? null : 'names no operation that the endpoint can offer';
+}
 
 const oneWish: Rule = ({ mcp }) =>
   mcp.enabledOperations.flatMap((id, index) =>

@@ -1,4 +1,4 @@
-import type { CatalogOperation } from '../catalog.ts';
+import { type CatalogOperation, isToolExposure } from '../catalog.ts';
 import type { EntrySource, GroupSource, SharedSource } from './types.ts';
 
 /** The facts of an operation that its other defaults depend on. */
@@ -53,7 +53,7 @@ export function mcpOf(
 ): CatalogOperation['mcp'] {
   const given = typeof mcp === 'string' ? { exposure: mcp } : (mcp ?? { exposure: 'none' as const });
   const { exposure } = given;
-  const named = exposure === 'tool' || exposure === 'task';
+  const named = isToolExposure(exposure);
   const read = exposure === 'tool' || exposure === 'resource';
   return {
     exposure,

@@ -36,7 +36,7 @@ export function toolInput(
     ...taken.properties,
     ...(advanced === null ? {} : { advanced: outline(advanced, name ?? '') }),
     ...includeArgument(map.answer ?? {}),
-    ...(exposure === 'tool' ? { [OFFSET_ARGUMENT]: offsetSchema(isList) } : {}),
+    ...(exposure !== 'task' ? { [OFFSET_ARGUMENT]: offsetSchema(isList) } : {}),
   };
   return {
     inputSchema: { ...taken, properties } as unknown as Json,

@@ -81,8 +81,8 @@ describe('the maps of tools', () => {
   test('show each model by a map that names all its members', () => {
     const { combine: _combine, ...takes } = source.tools?.models['FilterNode']?.takes ?? {};
     expect(lintTools(withModel('FilterNode', (model) => ({ ...model, takes })))).toEqual([
-      'queryRecords: toolModels: FilterNode: combine is neither taken nor left out',
-      'queryRecords: toolModels: FilterNode: the last level lacks combine, which is not taken',
+      'exportCollectionBounded: toolModels: FilterNode: combine is neither taken nor left out',
+      'exportCollectionBounded: toolModels: FilterNode: the last level lacks combine, which is not taken',
     ]);
     expect(
       lintTools(withModel('OrderExpression', () => ({ takes: { direction: {} }, omits: ['path'] }))),
@@ -92,11 +92,26 @@ describe('the maps of tools', () => {
     ]);
   });
 
-  test('exist for tools and tasks alone', () => {
+  test('have a value for each member that is set, and such a member needs no argument', () => {
+    const { collection: _collection, ...takes } = map.takes;
+    expect(lintTools(withMap({ takes, sets: { '/collection': 'notes' } }))).toEqual([]);
+    expect(lintTools(withMap({ sets: { '/collection': 'notes' } }))).toEqual([
+      'searchRecords: /collection has two uses',
+    ]);
+    expect(lintTools(withMap({ sets: { '/colour': 'red' } }))).toEqual([
+      'searchRecords: the request has no member /colour',
+    ]);
+  });
+
+  test('exist for tools and tasks alone, and for each of them', () => {
     const { maps = {}, models = {} } = source.tools ?? {};
+    const { searchRecords: _search, ...fewer } = maps;
+    expect(lintTools({ ...source, tools: { maps: fewer, models } })).toContain(
+      'searchRecords: a tool has a map, and only a tool',
+    );
     const more = { ...maps, getHealth: { description: 'Health.', takes: {} } };
     expect(lintTools({ ...source, tools: { maps: more, models } })).toEqual([
-      'getHealth: only a tool has a map',
+      'getHealth: a tool has a map, and only a tool',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import type { CatalogOperation } from '../catalog.ts';
+import { type CatalogOperation, isToolExposure } from '../catalog.ts';
 import type { ContractSource } from '../source.ts';
 import { membersOf, modelNameOf, modelOf, type RequestMember, requestMembers, resolved } from './members.ts';
 import { argumentOf, pointerOf, type ToolMap, type ToolModel, type ToolSource } from './types.ts';
@@ -14,9 +14,9 @@ export function lintTools(source: ContractSource): readonly string[] {
   const reached = new Set<string>();
   const ofMaps = source.catalog.operations.flatMap((operation) => {
     const map = maps[operation.id];
+    if (isToolExposure(operation.mcp.exposure) !== (map !== undefined))
+      return [`${operation.id}: a tool has a map, and only a tool`];
     if (map === undefined) return [];
-    if (operation.mcp.exposure !== 'tool' && operation.mcp.exposure !== 'task')
-      return [`${operation.id}: only a tool has a map`];
     return mapFaults(source, operation, map, reached).map((fault) => `${operation.id}: ${fault}`);
   });
   const unused = Object.keys(models).filter((name) => !reached.has(name));
@@ -31,13 +31,15 @@ function mapFaults(
 ): readonly string[] {
   const named = [...Object.entries(map.takes), ...Object.entries(map.advanced ?? {})];
   const taken = named.map(([name, written]) => pointerOf(name, written));
-  const omitted = map.omits ?? [];
-  const always = new Set(
-    named.flatMap(([name, written]) => {
+  const set = Object.keys(map.sets ?? {});
+  const omitted = [...(map.omits ?? []), ...set];
+  const always = new Set([
+    ...set,
+    ...named.flatMap(([name, written]) => {
       const { required, default: value } = argumentOf(written);
       return required === true || value !== undefined ? [pointerOf(name, written)] : [];
     }),
-  );
+  ]);
   const names = named.map(([name]) => name);
   const faults = [
     ...names.filter((name) => RESERVED.has(name)).map((name) => `the argument ${name} is one of every tool`),
@@ -92,7 +94,7 @@ function levelFaults(
       return isLoose ? [`${pointer} needs a default or "required", as its object has it`, ...below] : below;
     }
     if (!isUsed) return [`${pointer} is neither taken nor left out`];
-    return required ? [`${pointer} is left out, but the request needs it`] : [];
+    return required && !uses.always.has(pointer) ? [`${pointer} is left out, but the request needs it`] : [];
   });
 }
 

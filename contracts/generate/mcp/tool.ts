@@ -8,6 +8,7 @@ import { type Arguments, argumentOf, pointerOf, type ToolMap, type WrittenMap } 
 
 /** The parts of a tool that its map decides. */
 export interface MappedTool {
+  readonly title: string;
   readonly description: string;
   readonly inputSchema: Json;
   readonly outputSchema: Json;
@@ -15,14 +16,15 @@ export interface MappedTool {
   readonly map: WrittenMap;
 }
 
-/** `null` for an operation without a map. */
-export function mappedTool(source: ContractSource, operation: CatalogOperation): MappedTool | null {
+/** @throws if the operation has no map. */
+export function mappedTool(source: ContractSource, operation: CatalogOperation): MappedTool {
   const map = source.tools?.maps[operation.id];
-  if (map === undefined) return null;
+  if (map === undefined) throw new Error(`${operation.id} has no map`);
   const answer = operation.responses.find(({ status }) => status < 300);
   const model = modelOf(source, answer?.schema ?? null);
   const isList = typesOf(model).includes('array') || map.answer?.items !== undefined;
   return {
+    title: map.title ?? operation.summary,
     description: map.description,
     ...toolInput(source, operation, map, isList),
     outputSchema: toolOutput(source, model, map.answer ?? {}),
@@ -33,7 +35,7 @@ export function mappedTool(source: ContractSource, operation: CatalogOperation):
   };
 }
 
-function writtenMap({ takes, advanced = {}, answer = {} }: ToolMap, isList: boolean): WrittenMap {
+function writtenMap({ takes, advanced = {}, sets = {}, answer = {} }: ToolMap, isList: boolean): WrittenMap {
   const defaults = [...Object.entries(takes), ...Object.entries(advanced)].flatMap(([name, written]) => {
     const { default: value } = argumentOf(written);
     return value === undefined ? [] : [[pointerOf(name, written), value] as const];
@@ -41,7 +43,7 @@ function writtenMap({ takes, advanced = {}, answer = {} }: ToolMap, isList: bool
   return {
     takes: pointers(takes),
     advanced: pointers(advanced),
-    defaults: Object.fromEntries(defaults),
+    defaults: { ...sets, ...Object.fromEntries(defaults) },
     answer,
     isList,
   };

@@ -35,10 +35,14 @@ export interface AnswerMap {
 
 /** `mcp.tool` of an entry. */
 export interface ToolMap {
+  /** Absent: the summary of the operation. */
+  readonly title?: string;
   readonly description: string;
   readonly takes: Arguments;
   readonly advanced?: Arguments;
   readonly omits?: readonly string[];
+  /** By JSON Pointer, the value that every request of the tool has for a member without an argument. */
+  readonly sets?: Readonly<Record<string, Json>>;
   readonly answer?: AnswerMap;
 }
 
@@ -62,7 +66,7 @@ export interface WrittenMap {
   /** By name of the argument, the pointer of the member that it becomes. */
   readonly takes: Readonly<Record<string, string>>;
   readonly advanced: Readonly<Record<string, string>>;
-  /** By pointer, the value of an absent argument. */
+  /** By pointer, the value of an absent argument, or of a member without an argument. */
   readonly defaults: Readonly<Record<string, Json>>;
   readonly answer: AnswerMap;
   /** Whether the answer of the operation is a list, which the tool wraps as `items`. */

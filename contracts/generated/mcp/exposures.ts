@@ -36,3 +36,11 @@ export const mcpDefaults: Readonly<Record<string, boolean>> = {
   startGraphInspectionJob: false,
   startGraphDoctorJob: false,
 };
+
+/** The operations whose tools only the setting for previews offers. */
+export const mcpPreviews: ReadonlySet<string> = new Set([
+  'getEffectiveExecutionRuntime',
+  'listExecutionRuns',
+  'exportCollectionBounded',
+  'listProviders',
+]);

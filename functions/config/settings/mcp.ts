@@ -1,5 +1,5 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import { mcpDefaults } from '../../../contracts/generated/mcp/exposures.ts';
+import { mcpDefaults, mcpPreviews } from '../../../contracts/generated/mcp/exposures.ts';
 import { choice, integer, list, text, truth } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { inDevelopment } from './defaults.ts';
@@ -22,6 +22,8 @@ export const mcp = {
     'Ids of operations that the endpoint offers beside those that it offers by default: all tasks are off until they are listed here.'),
   disabledOperations: setting<readonly string[]>('Mcp:DisabledOperations', list(operationId), [],
     'Ids of operations that the endpoint does not offer, although it would by default.'),
+  previewTools: setting('Mcp:PreviewTools', truth(), false,
+    'Whether the endpoint also offers the tools that are a preview: they only read, and their names and arguments may change in any release.'),
   bodyBytesMax: setting<number>('Mcp:BodyBytesMax', integer(1_024, 33_554_432), 1_048_576,
     'Largest request body; a larger one is refused with 413. Not more than the gateway in front lets through.', { unit: 'bytes' }),
   headerCountMax: setting<number>('Mcp:HeaderCountMax', integer(8, limits.requestHeadersMax), limits.requestHeadersMax,
@@ -49,9 +51,15 @@ export function isOffered(
   {
     enabledOperations,
     disabledOperations,
-  }: { readonly enabledOperations: readonly string[]; readonly disabledOperations: readonly string[] },
+    previewTools,
+  }: {
+    readonly enabledOperations: readonly string[];
+    readonly disabledOperations: readonly string[];
+    readonly previewTools: boolean;
+  },
   operation: string,
 ): boolean {
   if (disabledOperations.includes(operation)) return false;
+  if (mcpPreviews.has(operation)) return previewTools;
   return mcpDefaults[operation] === true || enabledOperations.includes(operation);
 }

@@ -3,7 +3,6 @@ import type { InProcessInput } from '../../http/in-process.ts';
 import type { ParameterValue } from '../../http/parameters.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
@@ -25,26 +24,7 @@ export function offsetOf(given: JsonObject): number | null {
   throw invalidMember(`/${OFFSET_ARGUMENT}`, 'must be a whole number from 0');
 }
 
-/**
- * `names` are the arguments of the tool. Throws for other arguments, for parameters of a wrong type, and for numbers that a double
- * would change.
- */
-export function inputOf(
-  entry: OperationEntry,
-  names: ReadonlySet<string>,
-  given: JsonObject,
-  { argumentsText, longNumbers }: Pick<McpContext, 'argumentsText' | 'longNumbers'>,
-): InProcessInput {
-  if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
-  const [route] = entry.routes;
-  judgeOf(longNumbers, { floats: floatsOf(entry, route) })?.run(argumentsText());
-  const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
-  const { body, ...input } = partsOf(entry, route, sent);
-  if (entry.bodyLimitBytes === null) return input;
-  return { ...input, body: entry.keepsText === true ? spelled(argumentsText(), body) : body };
-}
-
-/** The schema of a tool with a map, and the map. */
+/** The schema of a tool, and its map. */
 export interface MappedArguments {
   readonly map: ToolMap;
   /** With the whole schema of `advanced`. */
@@ -52,7 +32,7 @@ export interface MappedArguments {
 }
 
 /**
- * The same for a tool with a map. Throws in the names of the tool for arguments that its schema does not allow, and for numbers that a
+ * The request of the operation. Throws in the names of the tool for arguments that its schema does not allow, and for numbers that a
  * double would change.
  */
 export function mappedInputOf(
@@ -91,11 +71,9 @@ function partsOf(entry: OperationEntry, route: OperationRoute | undefined, sent:
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(sent)) {
     if (isOf(route, 'path', name)) params[name] = textOf(name, value);
-    else if (isOf(route, 'query', name)) {
-      if (value !== null) query[name] = plainOf(name, value);
-    } else if (name === KEY_ARGUMENT && isKeyOfHeader(entry)) {
-      if (value !== null) headers['idempotency-key'] = textOf(name, value);
-    } else body[name] = value;
+    else if (isOf(route, 'query', name)) query[name] = plainOf(name, value);
+    else if (name === KEY_ARGUMENT && isKeyOfHeader(entry)) headers['idempotency-key'] = textOf(name, value);
+    else body[name] = value;
   }
   return { params, query, headers, body };
 }
@@ -103,11 +81,6 @@ function partsOf(entry: OperationEntry, route: OperationRoute | undefined, sent:
 function floatsOf({ floats = [] }: OperationEntry, route: OperationRoute | undefined): readonly string[] {
   const ofQuery = route?.query.filter(({ type }) => type === 'number') ?? [];
   return [...floats, ...ofQuery.map(({ name }) => `/${name}`)];
-}
-
-/** The JSON text of the body, for an operation that keeps the spelling of its members. */
-function spelled(text: string, body: Readonly<Record<string, unknown>>): JsonText {
-  return new JsonText(objectOf(membersOf(text).filter(({ name }) => Object.hasOwn(body, name))));
 }
 
 function isOf(route: OperationRoute | undefined, place: 'path' | 'query', name: string): boolean {
@@ -127,9 +100,4 @@ function textOf(name: string, value: unknown): string {
 function plainOf(name: string, value: unknown): ParameterValue {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   throw invalidMember(`/${name}`, 'must be a string, a number, true or false');
-}
-
-/** The refusal does not repeat the name, because it is the caller's text. */
-function unknownArgument(): Error {
-  return invalidMember('', 'has an argument that the tool does not have');
 }

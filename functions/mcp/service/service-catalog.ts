@@ -17,8 +17,7 @@ import type {
   ToolResult,
 } from '../catalog.ts';
 import { advancedTemplate } from './advanced-template.ts';
-import { includeOf, inputOf, mappedInputOf, offsetOf } from './arguments.ts';
-import { boundedResult } from './bounded-result.ts';
+import { includeOf, mappedInputOf, offsetOf } from './arguments.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { instructions } from './instructions.ts';
 import { mappedNames, refusalOfTool } from './mapped-request.ts';
@@ -31,13 +30,15 @@ import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 /** The definition of one operation, from `contracts/generated/mcp/definitions.json`. */
 export type McpDefinition = { readonly operationId: string; readonly group: string } & (
-  | ({ readonly exposure: 'tool' | 'task'; readonly definition: ToolDefinition } & ToolMapping)
+  | ({
+      readonly exposure: 'tool' | 'preview' | 'task';
+      readonly definition: ToolDefinition;
+    } & ToolMapping)
   | { readonly exposure: 'resource'; readonly definition: McpResource['definition'] }
 );
 
 interface ToolMapping {
-  /** Absent: arguments and request are the same, and so are answer and result. */
-  readonly map?: ToolMap;
+  readonly map: ToolMap;
   /** The schema of the argument `advanced`. */
   readonly advanced?: JsonObject;
 }
@@ -66,7 +67,7 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   });
   const { lengthMax, retainedMsMin } = parts;
   const ofTasks = parts.definitions.definitions.flatMap((each) =>
-    each.exposure === 'task' && each.map !== undefined ? [each.map] : [],
+    each.exposure === 'task' ? [each.map] : [],
   );
   const nullable = nullableMembers(ofTasks);
   const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, nullable, retainedMsMin });
@@ -113,16 +114,14 @@ async function visible<Item>(
 
 interface OfferedTool extends ToolMapping {
   readonly entry: OperationEntry;
-  readonly exposure: 'tool' | 'task';
+  readonly exposure: 'tool' | 'preview' | 'task';
   readonly definition: ToolDefinition;
 }
 
 function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedTool): McpTool {
   const { entry, exposure, definition, map } = offered;
   const argumentsSchema = wholeSchema(offered);
-  const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
   const admit = async (given: JsonObject, context: McpContext) => {
-    if (map === undefined) return callAs(parts, entry, inputOf(entry, names, given, context), context);
     const input = mappedInputOf(entry, { map, schema: argumentsSchema }, given, context);
     return callAs(parts, entry, input, context).catch((error: unknown) => {
       throw refusalOfTool(map, error);
@@ -144,12 +143,9 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
       const offset = offsetOf(given);
       const { answer, text } = await admit(given, context);
       const asked = { operationId: entry.id, text, include: includeOf(given), offset };
-      const result =
-        map === undefined
-          ? boundedResult(entry.id, text, offset, parts.lengthMax)
-          : mappedResult(map, asked, termsOf(parts, context));
+      const result = mappedResult(map, asked, termsOf(parts, context));
       const next = endsEarly(result) ? null : nextPageOf(entry, answer);
-      return withNextPage(result, next === null || map === undefined ? next : mappedNames(map, next));
+      return withNextPage(result, next === null ? null : mappedNames(map, next));
     },
   };
 }

@@ -9,7 +9,7 @@ export interface ToolMap {
   readonly takes: Readonly<Record<string, string>>;
   /** The same for the members of the argument `advanced`. */
   readonly advanced: Readonly<Record<string, string>>;
-  /** By pointer, the value of an absent argument. */
+  /** By pointer, the value of an absent argument, or of a member without an argument. */
   readonly defaults: Readonly<Record<string, Json>>;
   readonly answer: AnswerMap;
   /** Whether the answer of the operation is a list. */
