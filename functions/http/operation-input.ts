@@ -162,6 +162,9 @@ function withIdempotencyKey(body: Json, { entry, route }: Target, header: Header
   return body;
 }
 
+/** The place of a fault of the key. */
+export const KEY_POINTER = '/Idempotency-Key';
+
 /** The key of the request's headers; `null` without one. */
 function sentKey({ entry }: Pick<Target, 'entry'>, header: HeaderOf): string | null {
   const { location } = entry.idempotency;
@@ -174,12 +177,12 @@ function sentKey({ entry }: Pick<Target, 'entry'>, header: HeaderOf): string | n
   const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]+)"$/.exec(sent)?.[1] ?? sent;
   if (key.length > limits.identifierLengthMax)
     throw invalidMember(
-      '/Idempotency-Key',
+      KEY_POINTER,
       `must be at most ${limits.identifierLengthMax} characters`,
       'limit_exceeded',
     );
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
-    throw new ServiceError('malformed_request', 'The Idempotency-Key is not of visible ASCII characters.');
+    throw invalidMember(KEY_POINTER, 'must be of visible ASCII characters', 'malformed_request');
   return key;
 }
 

@@ -144,3 +144,11 @@ export const taskCases: Readonly<Record<string, OperationCase>> = {
     shows: '"graphReady":true',
   },
 };
+
+/** The tools that only the setting for previews offers. */
+export const previewCases: Readonly<Record<string, OperationCase>> = {
+  exportCollectionBounded: { path: { collection: WORDS }, shows: '"recordCount":3' },
+  getEffectiveExecutionRuntime: { query: scope, shows: HANDLER },
+  listExecutionRuns: { query: { handlerId: HANDLER }, shows: HANDLER },
+  listProviders: { shows: 'local-deterministic-ai' },
+};

@@ -28,15 +28,25 @@ describe('a filter of a request', () => {
   });
 
   test.each<[string, unknown, string]>([
+    ['a list', { children: [leaf] }, '/filter/combine'],
+    ['a list beside a blank word', { combine: ' ', children: [leaf] }, '/filter/combine'],
+    ['an empty list', { children: [] }, '/filter/combine'],
+    ['a list beside a path', { ...leaf, children: [leaf] }, '/filter/combine'],
+    [
+      'such a group in a group',
+      { combine: 'all', children: [leaf, { children: [leaf] }] },
+      '/filter/children/1/combine',
+    ],
+  ])('says what to add to a group without a word: %s', (_, node, pointer) => {
+    expect(() => read(node)).toThrow(fault(pointer, 'must be added beside children, as all or any'));
+  });
+
+  test.each<[string, unknown, string]>([
     ['another word', { combine: 'or', children: [leaf, leaf] }, '/filter/combine'],
     ['another word for an empty list', { combine: 'or', children: [] }, '/filter/combine'],
-    ['children without a word', { children: [leaf] }, '/filter/combine'],
-    ['children with a blank word', { combine: ' ', children: [leaf] }, '/filter/combine'],
-    ['an empty list without a word', { children: [] }, '/filter/combine'],
-    ['children without a word beside a path', { ...leaf, children: [leaf] }, '/filter/combine'],
     [
-      'such children in a group',
-      { combine: 'all', children: [leaf, { children: [leaf] }] },
+      'another word in a group',
+      { combine: 'all', children: [leaf, { combine: 'or', children: [leaf] }] },
       '/filter/children/1/combine',
     ],
   ])('needs all or any where it has children: %s', (_, node, pointer) => {

@@ -74,7 +74,10 @@ class FilterReader {
     if (isLeaf) return this.#leaf(node, path, pointer);
     // A misspelt or missing word must not turn `any` into `all`, or match every record.
     if (children !== null && combine !== 'all' && combine !== 'any')
-      throw invalidMember(`${pointer}/combine`, 'must be all or any');
+      throw invalidMember(
+        `${pointer}/combine`,
+        combine === '' ? 'must be added beside children, as all or any' : 'must be all or any',
+      );
     const group = this.#group(combine, children ?? [], pointer, depth);
     // An `any` without conditions holds for no record, and a path without its condition must not match every record.
     if (group === null && (combine === 'any' || path !== null))
@@ -133,7 +136,10 @@ class FilterReader {
   #operand(value: Scalar, path: RecordPath, pointer: string): NonNullScalar {
     if (value === null) throw invalidMember(pointer, 'must not be null for this operator');
     if (this.#indexed.has(path.text) && typeof value !== 'number') {
-      throw invalidMember(pointer, 'must be a number, because the path is indexed');
+      throw invalidMember(
+        pointer,
+        'must be a number, because the path is indexed: for dates and other texts use startsWith, such as 2026-01',
+      );
     }
     return value;
   }

@@ -30,7 +30,7 @@ describe('a request for embeddings', () => {
   const texts = (count: number) => Array.from({ length: count }, (_, at) => `t${at}`);
   test.each([
     ['no text', {}, ['validation_failed', '']],
-    ['an empty list', { texts: [] }, ['validation_failed', '']],
+    ['an empty list', { texts: [] }, ['validation_failed', '/texts']],
     ['a blank text', { text: ' \n' }, ['validation_failed', '/text']],
     ['a blank text in the list', { texts: ['a', '\t'] }, ['validation_failed', '/texts/1']],
     ['a lone surrogate', { texts: ['\ud800'] }, ['validation_failed', '/texts/0']],

@@ -39,9 +39,12 @@ export interface PreparedText {
 export function readEmbeddingRequest(request: EmbeddingRequest): EmbeddingQuestion {
   const { text = null, texts: list } = request;
   const texts = [...(text === null ? [] : [text]), ...(list ?? [])];
-  if (texts.length === 0) throw invalidMember('', 'needs `text` or `texts`');
+  if (texts.length === 0)
+    throw list === null || list === undefined
+      ? invalidMember('', 'must have `text` or `texts`')
+      : invalidMember('/texts', 'must have a text');
   if (texts.length > TEXTS_MAX)
-    throw invalidMember('/texts', `must be at most ${TEXTS_MAX} texts, with \`text\``, 'limit_exceeded');
+    throw invalidMember('/texts', `must be at most ${TEXTS_MAX} texts`, 'limit_exceeded');
   if (text !== null) checkText(text, '/text');
   for (const [index, each] of (list ?? []).entries()) checkText(each, `/texts/${index}`);
   const { queryPrefix = null, passagePrefix = null, symmetricPrefix = null } = request;

@@ -8,13 +8,12 @@ import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 import { checkArguments } from './check-arguments.ts';
 import { argumentPointer, mappedRequest, spelledRequest } from './mapped-request.ts';
-import { INCLUDE_ARGUMENT, type ToolMap } from './tool-map.ts';
+import { INCLUDE_ARGUMENT, KEY_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 /** Converts arguments of a tool to the input of its operation. Parameters and body members are arguments of one level. */
 
 /** The argument for the offset at which the part of a long answer begins. */
 export const OFFSET_ARGUMENT = 'answerOffset';
-const KEY_ARGUMENT = 'idempotencyKey';
 
 /** The character at which the caller continues to read; `null` if the argument is absent. */
 export function offsetOf(given: JsonObject): number | null {
@@ -72,7 +71,7 @@ function partsOf(entry: OperationEntry, route: OperationRoute | undefined, sent:
   for (const [name, value] of Object.entries(sent)) {
     if (isOf(route, 'path', name)) params[name] = textOf(name, value);
     else if (isOf(route, 'query', name)) query[name] = plainOf(name, value);
-    else if (name === KEY_ARGUMENT && isKeyOfHeader(entry)) headers['idempotency-key'] = textOf(name, value);
+    else if (name === KEY_ARGUMENT && isKeyOfHeader(entry)) headers['idempotency-key'] = keyOf(value);
     else body[name] = value;
   }
   return { params, query, headers, body };
@@ -95,6 +94,13 @@ function isKeyOfHeader({ idempotency: { location } }: OperationEntry): boolean {
 function textOf(name: string, value: unknown): string {
   if (typeof value !== 'string') throw invalidMember(`/${name}`, 'must be of the type string');
   return value;
+}
+
+/** A blank header is an absent one, so a blank key would start the work again. */
+function keyOf(value: unknown): string {
+  const key = textOf(KEY_ARGUMENT, value);
+  if (key.trim() === '') throw invalidMember(`/${KEY_ARGUMENT}`, 'must not be blank');
+  return key;
 }
 
 function plainOf(name: string, value: unknown): ParameterValue {

@@ -43,6 +43,7 @@ describe('the check of arguments', () => {
     [{ ...right, limit: 1.5 }, '/limit: must be of the type integer'],
     [{ ...right, modes: 'any' }, '/modes: must be of the type array'],
     [{ ...right, modes: ['any', 'ALL'] }, '/modes/1: must be one of any, all'],
+    [{ ...right, modes: [1] }, '/modes/0: must be one of any, all'],
     [{ ...right, advanced: {} }, '/advanced: must have deep'],
     [{ ...right, advanced: { deep: true, secret: 1 } }, '/advanced: may have only score, deep'],
     [{ ...right, secret: 1 }, 'The call may have only collection, query, limit, value, modes, advanced'],

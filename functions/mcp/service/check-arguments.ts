@@ -19,9 +19,9 @@ export function checkArguments(given: JsonObject, schema: JsonObject): void {
 function faultsOf(value: Json, schema: JsonObject, pointer: string): readonly ProblemDetail[] {
   const { type, enum: values, properties, items } = schema;
   const fault = (detail: string) => [{ pointer, detail }];
-  if (typeof type === 'string' && !isOf(type, value)) return fault(`must be of the type ${type}`);
   if (Array.isArray(values) && !values.includes(value))
     return fault(`must be one of ${values.map(String).join(', ')}`);
+  if (typeof type === 'string' && !isOf(type, value)) return fault(`must be of the type ${type}`);
   if (Array.isArray(value) && isJsonObject(items))
     return value.flatMap((each: Json, at) => faultsOf(each, items, `${pointer}/${at}`));
   if (!isJsonObject(value) || !isJsonObject(properties)) return [];

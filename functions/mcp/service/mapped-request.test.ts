@@ -52,6 +52,8 @@ describe('the pointers of a refusal', () => {
     expect(argumentPointer(map, '/limit/0')).toBe('/limit/0');
     expect(argumentPointer(map, '/limits')).toBe(null);
     expect(argumentPointer(map, '/vector')).toBe(null);
+    const keyed = { ...map, takes: { idempotencyKey: '/idempotencyKey' } };
+    expect(argumentPointer(keyed, '/Idempotency-Key')).toBe('/idempotencyKey');
   });
 
   test('are those of the tool, with the code and the other members of the refusal', () => {

@@ -1,8 +1,9 @@
+import { KEY_POINTER } from '../../http/operation-input.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isJsonObject } from '../../kernel/json-kinds.ts';
 import { type JsonMember, membersOf, objectOf } from '../../kernel/json-slices.ts';
-import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
+import { ADVANCED_ARGUMENT, KEY_ARGUMENT, type ToolMap } from './tool-map.ts';
 
 type Members = { [name: string]: Json };
 
@@ -70,7 +71,8 @@ function sliceOf(
 }
 
 /** The pointer into the arguments of a pointer into the request; `null` for a member that the tool does not have. */
-export function argumentPointer({ takes, advanced }: ToolMap, pointer: string): string | null {
+export function argumentPointer({ takes, advanced }: ToolMap, of: string): string | null {
+  const pointer = of === KEY_POINTER ? `/${KEY_ARGUMENT}` : of;
   const all = [
     ...Object.entries(takes).map(([name, to]) => ({ name: `/${name}`, to })),
     ...Object.entries(advanced).map(([name, to]) => ({ name: `/${ADVANCED_ARGUMENT}/${name}`, to })),

@@ -36,3 +36,5 @@ export interface AnswerMap {
 /** The arguments that a tool has beside those of its map. */
 export const ADVANCED_ARGUMENT = 'advanced';
 export const INCLUDE_ARGUMENT = 'include';
+/** The argument in place of the header `Idempotency-Key`. */
+export const KEY_ARGUMENT = 'idempotencyKey';
