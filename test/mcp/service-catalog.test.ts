@@ -15,6 +15,7 @@ import {
   HANDLER,
   type OperationCase,
   people,
+  previewCases,
   scope,
   taskCases,
   toolCases,
@@ -30,6 +31,7 @@ import {
   withArticles,
 } from './service-stage.ts';
 import { messagesOf } from './support.ts';
+import { argumentsOf } from './tool-arguments.ts';
 
 /**
  * Everything that the catalog of the contract offers, over the endpoint and over REST, with the same answers. The catalog
@@ -52,6 +54,7 @@ const idsOf = (exposure: string) =>
     .map(({ operationId }) => operationId)
     .sort();
 const [tools, tasks, resources] = [offeredAs('tool'), offeredAs('task'), offeredAs('resource')];
+const reads = [...tools, ...offeredAs('preview')];
 
 let service: McpService;
 let cases: Readonly<Record<string, OperationCase>>;
@@ -60,6 +63,7 @@ beforeAll(async () => {
   const worker = 'Server:ExecutionAccess:IdentityPolicies:7';
   service = await startMcpService({
     settings: {
+      'Mcp:PreviewTools': 'true',
       [`${worker}:Principal`]: 'worker',
       [`${worker}:ProductId`]: scope.productId,
       [`${worker}:WorkerId`]: WORKER,
@@ -78,7 +82,7 @@ beforeAll(async () => {
   const run = await rest('startExecutionRun', { body: { handlerId: HANDLER, scope, payload: { page: 1 } } });
   const { id: runId } = run.json<{ id: string }>();
   await work(runId);
-  cases = { ...toolCases({ runId }), ...taskCases };
+  cases = { ...toolCases({ runId }), ...previewCases, ...taskCases };
 });
 
 afterAll(() => service.close());
@@ -116,28 +120,12 @@ function caseOf(operationId: string): OperationCase {
   return given;
 }
 
-/** The arguments of the tool for the request over REST, each taken from its place in it. */
-function argumentsOf({ map }: Definition, { path, query, body }: OperationCase): Members {
-  const request = { ...path, ...query, ...body } as Members;
-  const taken = (pointers: Readonly<Record<string, string>> = {}): Members =>
-    Object.fromEntries(
-      Object.entries(pointers).flatMap(([name, pointer]) => {
-        const value = pointer
-          .slice(1)
-          .split('/')
-          .reduce<unknown>((at, member) => (at as Members | undefined)?.[member], request);
-        return value === undefined ? [] : [[name, value] as const];
-      }),
-    );
-  const advanced = taken(map?.advanced);
+/** The arguments of the tool for the request over REST, and all parts of the answer. */
+function wholeArguments({ map }: Definition, given: OperationCase): Members {
   const include = Object.keys(map?.answer.include ?? {});
-  return {
-    ...taken(map?.takes),
-    ...(Object.keys(advanced).length > 0 ? { advanced } : {}),
-    ...(include.length > 0
-      ? { include: [...include, ...(map?.answer.texts === undefined ? [] : ['texts'])] }
-      : {}),
-  };
+  if (include.length === 0) return argumentsOf(map, given);
+  const texts = map?.answer.texts === undefined ? [] : ['texts'];
+  return { ...argumentsOf(map, given), include: [...include, ...texts] };
 }
 
 /** The answer over REST as the tool shows it with all its parts. */
@@ -204,9 +192,10 @@ async function allOf(method: string, member: string): Promise<readonly Members[]
 test('a caller with all rights is shown the whole catalog, and each entry has a case', async () => {
   const namesOf = (shown: readonly Definition[]) => shown.map(({ definition }) => definition.name).sort();
   const shown = (await allOf('tools/list', 'tools')).map(({ name }) => String(name)).sort();
-  expect(shown).toEqual(namesOf([...tools, ...tasks]));
+  expect(shown).toEqual(namesOf([...reads, ...tasks]));
   expect([tools.length, tasks.length, resources.length].every((count) => count > 0)).toBe(true);
   expect(Object.keys(toolCases({ runId: '' })).sort()).toEqual(idsOf('tool'));
+  expect(Object.keys(previewCases).sort()).toEqual(idsOf('preview'));
   expect(Object.keys(taskCases).sort()).toEqual(idsOf('task'));
   const uris = (await allOf('resources/list', 'resources')).map(({ uri }) => String(uri));
   expect(uris).toEqual(resources.map(({ definition }) => String(definition.uri)).sort());
@@ -229,10 +218,10 @@ test('the resource of a tool describes its rare arguments', async () => {
 });
 
 describe('each tool answers the same as REST', () => {
-  test.each(tools.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
+  test.each(reads.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
     const given = caseOf(operationId);
     const answer = (await rest(operationId, given)).json();
-    const result = await callTool(service, 'writer', tool.definition.name, argumentsOf(tool, given));
+    const result = await callTool(service, 'writer', tool.definition.name, wholeArguments(tool, given));
     const { structuredContent, isError, content } = result;
     expect(isError, JSON.stringify(content)).toBeUndefined();
     expect(JSON.stringify(structuredContent)).toContain(given.shows);
@@ -265,7 +254,7 @@ describe('each tool answers in parts that are one answer', () => {
     const given = caseOf(operationId);
     const answer = shownOf(tool, (await rest(operationId, given)).json());
     const partAt = async (answerOffset: unknown) => {
-      const sent = { ...argumentsOf(tool, given), answerOffset };
+      const sent = { ...wholeArguments(tool, given), answerOffset };
       const result = await callTool(narrow, 'writer', tool.definition.name, sent);
       return (result['structuredContent'] as { part: Members }).part;
     };
@@ -309,7 +298,7 @@ describe('each task is the run or job that REST starts with the same key', () =>
     const given = caseOf(operationId);
     const key = `key-of-${operationId}`;
     const created = await callTool(service, 'writer', task.definition.name, {
-      ...argumentsOf(task, given),
+      ...wholeArguments(task, given),
       idempotencyKey: key,
     });
     expect(created, JSON.stringify(created)).toMatchObject({ resultType: 'task', status: 'working' });
