@@ -1,13 +1,15 @@
 import type { Json } from '../../contracts/generate/schema.ts';
 
 /**
- * The faults of a tool for the strictest hosts, a sentence each. Their rules together: the root of both schemas is an object, each
- * enum has a type, and no schema is boolean, refers in a cycle or has `propertyNames`.
+ * The faults of a tool for the strictest hosts, a sentence each (docs/mcp.md names them). Their rules together: the root of both schemas
+ * is an object, an enum is one of texts, `properties` belong to an object, `additionalProperties` refuse something, and no schema is boolean,
+ * refers in a cycle or has `propertyNames`. An argument has one type, and no constant.
  */
 export function hostFaults(tool: HostTool): readonly string[] {
   const names = /^[A-Za-z0-9_-]{1,64}$/.test(tool.name) ? [] : ['the name is no name for every host'];
-  const input = schemaFaults(tool.inputSchema, 'inputSchema');
-  return [...names, ...input, ...schemaFaults(tool.outputSchema, 'outputSchema')];
+  const input = schemaFaults(tool.inputSchema, { place: 'inputSchema', isInput: true });
+  const output = schemaFaults(tool.outputSchema, { place: 'outputSchema', isInput: false });
+  return [...names, ...input, ...output];
 }
 
 /** The most tools that the strictest host takes. */
@@ -21,30 +23,34 @@ interface HostTool {
 
 type Members = Readonly<Record<string, Json>>;
 
-function schemaFaults(schema: Json | undefined, place: string): readonly string[] {
+function schemaFaults(
+  schema: Json | undefined,
+  { place, isInput }: Pick<Place, 'place' | 'isInput'>,
+): readonly string[] {
   if (schema === undefined) return [];
   const root = isMembers(schema) && schema['type'] === 'object' ? [] : [`${place} is no object at its root`];
-  return [...root, ...faultsBelow(schema, schema, { place, above: [] })];
+  return [...root, ...faultsBelow(schema, schema, { place, isInput, above: [] })];
 }
 
 interface Place {
   readonly place: string;
+  /** Whether the schema is one of arguments. */
+  readonly isInput: boolean;
   /** References that lead here. */
   readonly above: readonly string[];
 }
 
-function faultsBelow(root: Json, schema: Json | undefined, { place, above }: Place): readonly string[] {
+function faultsBelow(root: Json, schema: Json | undefined, at: Place): readonly string[] {
+  const { place, above } = at;
   if (!isMembers(schema)) return [`${place} is a boolean schema`];
-  const { $ref: reference, enum: values, type, properties = {} } = schema;
-  const faults: string[] = [];
-  if (values !== undefined && type === undefined) faults.push(`${place} has an enum without a type`);
-  if ('propertyNames' in schema) faults.push(`${place} has propertyNames`);
+  const { $ref: reference, properties = {} } = schema;
+  const faults = [...keywordFaults(schema, at)];
   if (typeof reference === 'string') {
     if (above.includes(reference)) return [...faults, `${place} refers in a cycle`];
     const target = targetOf(root, reference);
     if (target === undefined) return [...faults, `${place} refers to nothing`];
     faults.push(
-      ...faultsBelow(root, target, { place: `${place} (${reference})`, above: [...above, reference] }),
+      ...faultsBelow(root, target, { ...at, place: `${place} (${reference})`, above: [...above, reference] }),
     );
   }
   const below = Object.entries(properties as Members).map(
@@ -55,9 +61,29 @@ function faultsBelow(root: Json, schema: Json | undefined, { place, above }: Pla
     if (schema[keyword] !== undefined && !(keyword === 'additionalProperties' && schema[keyword] === false))
       below.push([`${place}/${keyword}`, schema[keyword]]);
   for (const keyword of ['anyOf', 'oneOf', 'allOf'])
-    for (const [at, each] of ((schema[keyword] ?? []) as readonly Json[]).entries())
-      below.push([`${place}/${keyword}/${at}`, each]);
-  return [...faults, ...below.flatMap(([at, each]) => faultsBelow(root, each, { place: at, above }))];
+    for (const [index, each] of ((schema[keyword] ?? []) as readonly Json[]).entries())
+      below.push([`${place}/${keyword}/${index}`, each]);
+  return [...faults, ...below.flatMap(([each, lower]) => faultsBelow(root, lower, { ...at, place: each }))];
+}
+
+function keywordFaults(schema: Members, { place, isInput }: Place): readonly string[] {
+  const { enum: values, type, properties, additionalProperties } = schema;
+  const faults: string[] = [];
+  if (values !== undefined && type === undefined) faults.push('has an enum without a type');
+  else if (values !== undefined && isInput && !(Array.isArray(values) && values.every(isName)))
+    faults.push('has an enum of other values than texts');
+  if ('propertyNames' in schema) faults.push('has propertyNames');
+  if (properties !== undefined && type !== 'object' && isInput)
+    faults.push('has properties and is no object');
+  if (isMembers(additionalProperties) && Object.keys(additionalProperties).length === 0)
+    faults.push('has additionalProperties that refuse nothing');
+  if (isInput && Array.isArray(type)) faults.push('has several types');
+  if (isInput && 'const' in schema) faults.push('has a constant');
+  return faults.map((fault) => `${place} ${fault}`);
+}
+
+function isName(value: Json): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function targetOf(root: Json, reference: string): Json | undefined {

@@ -199,14 +199,12 @@ function includeArgument({ include = {}, texts }: AnswerMap): Readonly<Record<st
   const values = [...Object.keys(include), ...(texts === undefined ? [] : ['texts'])];
   if (values.length === 0) return {};
   const items: Schema = { type: 'string', enum: values };
-  return { include: { description: 'Parts to add to the answer.', type: 'array', items } };
+  return { include: { description: 'Parts to add.', type: 'array', items } };
 }
 
 function offsetSchema(isList: boolean): Schema {
   return {
-    description: isList
-      ? 'Items to skip, to go on in a long answer.'
-      : 'To go on in a long answer: its part.nextOffset.',
+    description: isList ? 'Items to skip, to go on.' : 'To go on: its part.nextOffset.',
     type: 'integer',
     minimum: 0,
   };
