@@ -98,6 +98,10 @@ describe('a request that the schema of a tool allows', () => {
     },
   );
 
+  test('is looked at for 17 tools, 12 tasks and 4 previews', () => {
+    expect(tools).toHaveLength(33);
+  });
+
   test('is refused by another operation, so the comparison can fail', () => {
     const search = tools.find(({ operationId }) => operationId === 'searchRecords');
     const wrong = { ...search?.map, takes: { ...search?.map.takes, query: '/lexical/words' } } as ToolMap;

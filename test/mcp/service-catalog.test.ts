@@ -227,7 +227,7 @@ describe('each tool answers the same as REST', () => {
     expect(JSON.stringify(structuredContent)).toContain(given.shows);
     expect(plain(structuredContent)).toEqual(plain(shownOf(tool, answer)));
     expectSchema(tool, structuredContent);
-    const call = { name: tool.definition.name, arguments: argumentsOf(tool, given) };
+    const call = { name: tool.definition.name, arguments: wholeArguments(tool, given) };
     for (const revision of OLDER) {
       const older = await olderSend(service.chain, revision, 'tools/call', call, headers);
       expect(olderFaults(older, 'tools/call', revision)).toEqual([]);

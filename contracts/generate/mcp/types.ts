@@ -29,6 +29,8 @@ export interface AnswerMap {
   readonly omits?: readonly string[];
   /** Paths below which texts are cut to `most` characters, unless `include` names `texts`. */
   readonly texts?: { readonly paths: readonly string[]; readonly most: number };
+  /** By name of another list of the answer: its member that names an item, and the member of the item. A part has those of its items. */
+  readonly follows?: Readonly<Record<string, { readonly member: string; readonly item: string }>>;
   /** By value of the argument `include`, the paths that the answer lacks without it, with `*` for the items of a list. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

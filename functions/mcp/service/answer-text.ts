@@ -7,6 +7,8 @@ import type { ToolMap } from './tool-map.ts';
 /** The most characters of a value in a line, where the map states no other number. */
 export const EXCERPT_MAX = 300;
 
+const SHORTENED = 'The item is too long for a list, so its long members are cut or left out.';
+
 /**
  * Writes one line for each item with ids, score, excerpt and the parts that `include` adds; then such parts of the answer, and how to go
  * on. Candidates for one result share their items, so the line of an item is written once.
@@ -31,6 +33,7 @@ export function answerText(map: ToolMap, include: readonly string[]): (candidate
     const rest = lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY);
     return [
       ...(count === 0 ? ['No items.'] : lines),
+      ...(shown['shortened'] === true ? [SHORTENED] : []),
       ...(rest === '' ? [] : [rest]),
       ...goingOn(shown, offset + items.length, count),
     ].join('\n');

@@ -70,20 +70,21 @@ export interface ShownItems {
  * `nextOffset` and no continuation token: the token would skip the items that are left.
  */
 export function shownItems(
+  map: ToolMap,
   answer: JsonObject,
-  name: string,
   offset: number,
   fits: (candidate: ShownItems) => boolean,
 ): ShownItems {
+  const name = itemsName(map) ?? '';
   const all = isJsonList(answer[name]) ? answer[name] : [];
   if (offset > all.length)
     throw invalidMember(`/${OFFSET_ARGUMENT}`, `is after the last item: the answer has ${all.length}`);
   const from = (size: number): ShownItems => {
     const items = all.slice(offset, offset + size);
     const end = offset + items.length;
-    const { continuationToken: _token, ...rest } = answer;
-    const shown =
-      end < all.length ? { ...rest, [name]: items, nextOffset: end } : { ...answer, [name]: items };
+    const own = { ...answer, ...followers(map, answer, items), [name]: items };
+    const { continuationToken: _token, ...rest } = own;
+    const shown = end < all.length ? { ...rest, nextOffset: end } : own;
     return { shown, items, offset, count: all.length };
   };
   const rest = all.length - offset;
@@ -98,8 +99,37 @@ export function shownItems(
   return from(least);
 }
 
+/** The parts of the other lists that belong to the items. */
+function followers(
+  { answer: { follows = {} } }: ToolMap,
+  answer: JsonObject,
+  items: readonly Json[],
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(follows).flatMap(([list, { member, item }]) => {
+      const all = answer[list];
+      if (!isJsonList(all)) return [];
+      const named = new Set(items.map((each) => (isJsonObject(each) ? each[item] : undefined)));
+      return [[list, all.filter((each) => isJsonObject(each) && named.has(each[member]))] as const];
+    }),
+  );
+}
+
+/** The answer with one item, in which no text and no other list or object is longer than `most`. It keeps how to go on. */
+export function shortAnswer(map: ToolMap, { shown, ...rest }: ShownItems, most: number): ShownItems {
+  const name = itemsName(map) ?? '';
+  const { line = [] } = map.answer;
+  const items = rest.items.map((item) => shortItem(item, line, most));
+  const others = Object.entries(shown).flatMap(([member, value]) => {
+    if (member === name || member === 'continuationToken') return [[member, value] as const];
+    if (typeof value === 'string') return [[member, cut(value, most)] as const];
+    return JSON.stringify(value).length > most ? [] : [[member, value] as const];
+  });
+  return { ...rest, items, shown: { ...Object.fromEntries(others), [name]: items, shortened: true } };
+}
+
 /** A list item that is too long alone, with the values of its line: long texts are cut, and long objects left out. */
-export function shortItem(item: Json, paths: readonly string[], most: number): Json {
+function shortItem(item: Json, paths: readonly string[], most: number): Json {
   if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
   let short: JsonObject = {};
   for (const path of paths) short = withValue(short, path.split('/'), { of: item, most });

@@ -3,7 +3,7 @@ import { parseJson } from '../../kernel/json-text.ts';
 import type { ToolResult } from '../catalog.ts';
 import { answerText, EXCERPT_MAX } from './answer-text.ts';
 import { boundedResult, resultOf } from './bounded-result.ts';
-import { itemsName, type ShownItems, shortItem, shownAnswer, shownItems } from './mapped-answer.ts';
+import { itemsName, type ShownItems, shortAnswer, shownAnswer, shownItems } from './mapped-answer.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** `compact`: lines for a model; `full`: the JSON of the answer. */
@@ -14,6 +14,9 @@ const LIST_CHARACTERS_MAX = 25_000;
 
 /** An answer below this length is its own shortest text. */
 const PLAIN_CHARACTERS_MAX = 4_000;
+
+/** The fewest characters to which a value is cut. */
+const SHORT_MIN = 10;
 
 /** What a call asks of the answer. */
 export interface AskedAnswer {
@@ -39,21 +42,22 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   const most = Math.min(terms.lengthMax, LIST_CHARACTERS_MAX);
   const lengthOf = lengthsOf(name, most);
   const wordsOf = textsOf(answerText(map, include), lengthOf, terms);
-  const fits = (candidate: ShownItems) => {
+  const fitsWith = (words: Words) => (candidate: ShownItems) => {
     const length = lengthOf(candidate);
-    return length <= most && length + JSON.stringify(wordsOf(candidate)).length <= most;
+    return length <= most && length + JSON.stringify(words(candidate)).length <= most;
   };
-  const candidate = shownItems(answer, name, offset ?? 0, fits);
-  if (fits(candidate)) return resultOf(candidate.shown, wordsOf(candidate));
-  const { line = [], excerpt = EXCERPT_MAX } = map.answer;
-  const items = candidate.items.map((item) => shortItem(item, line, excerpt));
-  const short = { ...candidate, items, shown: { ...candidate.shown, [name]: items, shortened: true } };
-  const words = textsOf(answerText(map, []), lengthOf, terms)(short);
-  return resultOf(
-    short.shown,
-    `${words}\nThe item is too long for a list, so its long members are cut or left out.`,
-  );
+  const candidate = shownItems(map, answer, offset ?? 0, fitsWith(wordsOf));
+  if (fitsWith(wordsOf)(candidate)) return resultOf(candidate.shown, wordsOf(candidate));
+  // An item that is too long for a list: its values are cut until it fits.
+  const words = textsOf(answerText(map, []), lengthOf, terms);
+  let short = candidate;
+  for (let cut = map.answer.excerpt ?? EXCERPT_MAX; cut >= SHORT_MIN && !fitsWith(words)(short); cut /= 2)
+    short = shortAnswer(map, candidate, cut);
+  return resultOf(short.shown, words(short));
 }
+
+/** The text of a candidate. */
+type Words = (candidate: ShownItems) => string;
 
 /**
  * Measures the JSON of a candidate, up to a length beyond `most`. Candidates for one result share their items, so an item is written
@@ -79,12 +83,15 @@ function lengthsOf(name: string, most: number): (candidate: ShownItems) => numbe
 
 /** The text for a model: lines, or the JSON of a short answer. */
 function textsOf(
-  lines: (candidate: ShownItems) => string,
+  lines: Words,
   lengthOf: (candidate: ShownItems) => number,
   { textContent }: ResultTerms,
-): (candidate: ShownItems) => string {
+): Words {
   return (candidate) => {
-    const isPlain = textContent === 'full' || lengthOf(candidate) < PLAIN_CHARACTERS_MAX;
-    return isPlain ? JSON.stringify(candidate.shown) : lines(candidate);
+    const { shown } = candidate;
+    // A part says in words how to go on.
+    const isWhole = shown['nextOffset'] === undefined && shown['shortened'] === undefined;
+    const isPlain = textContent === 'full' || (isWhole && lengthOf(candidate) < PLAIN_CHARACTERS_MAX);
+    return isPlain ? JSON.stringify(shown) : lines(candidate);
   };
 }

@@ -1,0 +1,126 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Json as AnswerJson, JsonObject } from '../functions/kernel/canonical-json.ts';
+import { itemsName, shownAnswer } from '../functions/mcp/service/mapped-answer.ts';
+import { mappedResult } from '../functions/mcp/service/mapped-result.ts';
+import type { ToolMap } from '../functions/mcp/service/tool-map.ts';
+import { mcpDefinitions } from './generate/emit-mcp.ts';
+import { modelOf, resolved } from './generate/mcp/members.ts';
+import { type Schema, typesOf } from './generate/schema.ts';
+import { readSource } from './generate/source.ts';
+
+/** The default answer of each list fits the hosts, however large the answer of its operation is. */
+
+/** Of the values and the text together, as many hosts pass both on. */
+const CHARACTERS_MAX = 25_000;
+
+const source = readSource(resolve(import.meta.dirname, '..'));
+
+const lists = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
+  if (map === undefined || exposure === 'task' || itemsName(map as ToolMap) === null) return [];
+  const operation = source.catalog.operations.find(({ id }) => id === operationId);
+  const answer = operation?.responses.find(({ status }) => status < 300);
+  const { name } = definition as unknown as { readonly name: string };
+  return [{ name, operationId, map: map as ToolMap, model: modelOf(source, answer?.schema ?? null) }];
+});
+
+interface Size {
+  readonly items: number;
+  readonly text: number;
+}
+
+/** A value of the model with every member, long texts and long lists; numbers are the index `at` of the item. */
+function largeValue(given: Schema, size: Size, depth = 0, at = 0): AnswerJson {
+  const schema = resolved(source, given);
+  const { enum: values, const: only, properties, items, maxLength, additionalProperties } = schema;
+  if (only !== undefined) return only;
+  if (values !== undefined) return values.find((each) => each !== null) ?? null;
+  const type = typesOf(schema).find((each) => each !== 'null');
+  if (type === 'boolean') return true;
+  if (type === 'integer' || type === 'number') return at;
+  if (type === 'string')
+    return 'Eine Größe, "so". '.repeat(60).slice(0, Math.min(maxLength ?? size.text, size.text));
+  if (items !== undefined) {
+    const count = depth <= 1 ? size.items : 3;
+    return Array.from({ length: count }, (_, index) => largeValue(items, size, depth + 1, index));
+  }
+  if (properties !== undefined && depth < 6)
+    return Object.fromEntries(
+      Object.entries(properties).map(([name, each]) => [name, largeValue(each, size, depth + 1, at)]),
+    );
+  if (typeof additionalProperties === 'object')
+    return { a: largeValue(additionalProperties, size, depth + 1) };
+  return { text: 'a'.repeat(size.text) };
+}
+
+interface Part {
+  readonly values: JsonObject;
+  readonly characters: number;
+}
+
+/** The results of the calls that go on until the end of the answer. */
+function partsOf(map: ToolMap, operationId: string, text: string): readonly Part[] {
+  const parts: Part[] = [];
+  for (let offset: number | null = null; ; ) {
+    const asked = { operationId, text, include: [], offset };
+    const terms = { lengthMax: 200_000, textContent: 'compact' } as const;
+    const { content, structuredContent } = mappedResult(map, asked, terms);
+    const values = structuredContent as JsonObject;
+    const characters = JSON.stringify(values).length + JSON.stringify(content[0]?.text).length;
+    parts.push({ values, characters });
+    const next = values['nextOffset'];
+    if (typeof next !== 'number') return parts;
+    expect(next).toBeGreaterThan(offset ?? 0);
+    expect(content[0]?.text).toContain(`"answerOffset": ${next}`);
+    offset = next;
+  }
+}
+
+/** Each part has the entries of other lists that belong to its items, and no others. */
+function expectFollowers(map: ToolMap, parts: readonly Part[]): void {
+  const name = itemsName(map) ?? '';
+  for (const [list, { member, item }] of Object.entries(map.answer.follows ?? {}))
+    for (const { values } of parts.filter(({ values: each }) => each['shortened'] === undefined)) {
+      const ids = (values[name] as readonly JsonObject[]).map((each) => each[item]);
+      const named = (values[list] as readonly JsonObject[]).map((each) => each[member]);
+      expect([...new Set(named)]).toEqual(ids);
+    }
+}
+
+describe('the default answer of a list', () => {
+  test('is looked at for every list, previews included', () => {
+    expect(lists.map(({ name }) => name).sort()).toEqual([
+      'svc_collections_list_v1',
+      'svc_execution_get_run_history_v1',
+      'svc_execution_list_handlers_v1',
+      'svc_execution_list_runs_v1',
+      'svc_graph_list_provider_shapes_v1',
+      'svc_providers_list_v1',
+      'svc_rag_build_context_v1',
+      'svc_records_query_v1',
+      'svc_records_search_v1',
+      'svc_retrieval_list_profiles_v1',
+      'svc_retrieval_retrieve_v1',
+    ]);
+  });
+
+  const sizes: readonly (readonly [string, Size])[] = [
+    ['many short items', { items: 400, text: 20 }],
+    ['items of middle length', { items: 60, text: 300 }],
+    ['items that are each too long', { items: 8, text: 9_000 }],
+  ];
+  describe.each(sizes)('of %s', (_, size) => {
+    test.each(lists.map((each) => [each.name, each] as const))('fits %s', (_name, list) => {
+      const { map, operationId, model } = list;
+      const answer = largeValue(model, size);
+      const parts = partsOf(map, operationId, JSON.stringify(answer));
+      const name = itemsName(map) ?? '';
+      const whole = shownAnswer(map, answer, [])[name] as readonly AnswerJson[];
+      for (const { characters } of parts) expect(characters).toBeLessThanOrEqual(CHARACTERS_MAX);
+      const items = parts.flatMap(({ values }) => values[name] as readonly AnswerJson[]);
+      expect(items).toHaveLength(whole.length);
+      if (parts.every(({ values }) => values['shortened'] === undefined)) expect(items).toEqual(whole);
+      expectFollowers(map, parts);
+    });
+  });
+});
