@@ -17,11 +17,11 @@ const CHARACTERS_MAX = 25_000;
 const source = readSource(resolve(import.meta.dirname, '..'));
 
 const lists = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
-  if (map === undefined || exposure === 'task' || itemsName(map as ToolMap) === null) return [];
+  if (map === undefined || exposure === 'task' || itemsName(map) === null) return [];
   const operation = source.catalog.operations.find(({ id }) => id === operationId);
   const answer = operation?.responses.find(({ status }) => status < 300);
   const { name } = definition as unknown as { readonly name: string };
-  return [{ name, operationId, map: map as ToolMap, model: modelOf(source, answer?.schema ?? null) }];
+  return [{ name, operationId, map, model: modelOf(source, answer?.schema ?? null) }];
 });
 
 interface Size {
@@ -119,7 +119,9 @@ describe('the default answer of a list', () => {
       for (const { characters } of parts) expect(characters).toBeLessThanOrEqual(CHARACTERS_MAX);
       const items = parts.flatMap(({ values }) => values[name] as readonly AnswerJson[]);
       expect(items).toHaveLength(whole.length);
-      if (parts.every(({ values }) => values['shortened'] === undefined)) expect(items).toEqual(whole);
+      const isWhole = parts.every(({ values }) => values['shortened'] === undefined);
+      if (size.text < 100) expect(isWhole).toBe(true);
+      if (isWhole) expect(items).toEqual(whole);
       expectFollowers(map, parts);
     });
   });
