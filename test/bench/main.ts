@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,lists,selectivity,copies,copies-http,cold-start,sdk,strict-json,timing,execution,execution-peers,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mixed] [--seconds 3] [--rounds 3]
+ *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mcp-tokens,mixed] [--seconds 3] [--rounds 3]
  *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -34,6 +34,7 @@ import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchLists } from './lists.ts';
 import { benchMcp } from './mcp.ts';
+import { benchMcpTokens } from './mcp-tokens.ts';
 import { benchMixed } from './mixed.ts';
 import { benchNearest } from './nearest.ts';
 import { neighbourJobs } from './neighbour-jobs.ts';
@@ -100,6 +101,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   graph: () => benchGraph(values.quick),
   rag: (options) => benchRag(options, values.quick),
   mcp: (options) => benchMcp(options, values.before),
+  'mcp-tokens': () => benchMcpTokens(values.before),
   mixed: benchMixed,
   retrieval: () =>
     benchRetrieval(

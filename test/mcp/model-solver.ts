@@ -34,21 +34,12 @@ export interface StepAnswer {
   readonly isRefused: boolean;
 }
 
-const maps = new Map(
+/** By the name of a tool, how its arguments become the request of the operation. */
+export const maps: ReadonlyMap<string, ToolMap> = new Map(
   (found.definitions as unknown as readonly { definition: { name: string }; map?: ToolMap }[]).flatMap(
     ({ definition, map }) => (map === undefined ? [] : [[definition.name, map] as const]),
   ),
 );
-
-export async function listedTools(service: McpService): Promise<readonly ListedTool[]> {
-  const tools: ListedTool[] = [];
-  for (let cursor: unknown; ; ) {
-    const { result = {} } = await service.ask('writer', 'tools/list', cursor === undefined ? {} : { cursor });
-    tools.push(...(result['tools'] as readonly ListedTool[]));
-    cursor = result['nextCursor'];
-    if (cursor === undefined) return tools;
-  }
-}
 
 /** The schema of rare arguments, read from its resource. */
 export async function readSchema(service: McpService, uri: string): Promise<Schema> {
@@ -87,22 +78,35 @@ export function readerOf(world: ModelWorld, earlier: readonly StepAnswer[]): Sou
   };
 }
 
-/** Makes the call, and waits for the end of the work that it starts. */
+type Result = Readonly<Record<string, Json>>;
+
+/** Makes the call, and waits for the end of the work that it starts. The results in their order; of work the second is that of its end. */
+export async function resultsOf(
+  { service, work }: ModelWorld,
+  step: Pick<Step, 'tool' | 'works'>,
+  given: JsonObject,
+): Promise<readonly Result[]> {
+  const called = (await callTool(service, 'writer', step.tool, given)) as Result;
+  if (called['resultType'] !== 'task') return [called];
+  if (step.works) await work();
+  const { result } = await endOf(service, 'writer', called['taskId'] as string);
+  return [called, (result ?? {}) as Result];
+}
+
+export const textsOf = (result: Result): readonly string[] =>
+  ((result['content'] ?? []) as readonly { readonly text: string }[]).map(({ text }) => text);
+
+/** Makes the call, and reads its answer. */
 export async function answerOf(
-  { world, texts = (text) => text }: Solver,
+  { world, texts = (text) => text }: Pick<Solver, 'world' | 'texts'>,
   step: Pick<Step, 'tool' | 'works'>,
   given: JsonObject,
 ): Promise<StepAnswer> {
-  const { service } = world;
-  const called = await callTool(service, 'writer', step.tool, given);
-  if (called['resultType'] === 'task' && step.works) await world.work();
-  const isTask = called['resultType'] === 'task';
-  const ended = isTask ? await endOf(service, 'writer', String(called['taskId'])) : undefined;
-  const result = (isTask ? (ended?.['result'] ?? {}) : called) as Readonly<Record<string, Json>>;
-  const content = (result['content'] ?? []) as readonly { readonly text: string }[];
+  const [called = {}, ended] = await resultsOf(world, step, given);
+  const result = ended ?? called;
   const values = result['structuredContent'] ?? null;
-  const sent = content.map(({ text }) => text);
-  const lines = isTask ? null : linesOf(step.tool, values, given);
+  const sent = textsOf(result);
+  const lines = ended === undefined ? linesOf(step.tool, values, given) : null;
   const all = [sent, ...(lines === null ? [] : [[lines, ...sent.slice(1)]])];
   return {
     values: groupsOfValue(values),
@@ -146,7 +150,7 @@ export function fits({ inputSchema }: ListedTool, given: JsonObject): boolean {
 }
 
 /** The call with the name of the trial, so that trials do not find the work of each other. */
-function ofTrial(given: JsonObject, trial: string): JsonObject {
+export function ofTrial(given: JsonObject, trial: string): JsonObject {
   return JSON.parse(JSON.stringify(given).replaceAll('TRIAL', trial)) as JsonObject;
 }
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import definitions from '../../contracts/generated/mcp/definitions.json' with { type: 'json' };
+import { bytesOfList } from './list-bytes.ts';
 import { describedPlace, type Flaw, flawed, flaws, opened } from './model-flaws.ts';
-import { isPlanned, listedTools, type Solver, solve, solvesWithout, usedMembers } from './model-solver.ts';
+import { isPlanned, type Solver, solve, solvesWithout, usedMembers } from './model-solver.ts';
 import { modelTasks } from './model-tasks.ts';
 import { fillWorld, worldSettings } from './model-tasks-world.ts';
 import { type McpService, startMcpService } from './service-stage.ts';
@@ -16,7 +17,7 @@ let solver: Solver;
 
 beforeAll(async () => {
   service = await startMcpService({ settings: worldSettings });
-  solver = { world: await fillWorld(service), tools: await listedTools(service) };
+  solver = { world: await fillWorld(service), tools: (await bytesOfList(service)).tools };
 });
 
 afterAll(() => service.close());
