@@ -60,14 +60,15 @@ export function toolFor(tools: readonly ListedTool[], words: string): ListedTool
 }
 
 function evidenceFor({ name, description }: ListedTool, tools: readonly ListedTool[]): string {
-  const own = clausesOf(description).filter((clause) => !/\bsvc_\w+/.test(clause));
+  const own = clausesOf(description).filter((clause) => !leads.test(clause));
   const elsewhere = tools.flatMap((other) => {
-    const isHere = (clause: string) => other.name !== name && new RegExp(`\\b${name}\\b`).test(clause);
-    return clausesOf(other.description).filter(isHere);
+    const isHere = (clause: string) => leads.test(clause) && new RegExp(`\\b${name}\\b`).test(clause);
+    return other.name === name ? [] : clausesOf(other.description).filter(isHere);
   });
   return [...own, ...elsewhere].join(' ').replaceAll(/\bsvc_\w+/g, '');
 }
 
+const leads = /^(?:(?:for|to) .*\b)?svc_\w+/i;
 const clausesOf = (description: string) => description.split(/[.;]\s|, (?=for |to )/i);
 
 /** The members for the wishes: those of the last of the schemas, where the others are around it. */
@@ -139,7 +140,8 @@ function takes({ type, items, properties, enum: values }: Schema, wish: Wish): b
   if (wish.kind === 'each') return items?.properties !== undefined;
   if (wish.kind === 'choice') return (values ?? items?.enum) !== undefined;
   if (wish.kind === 'read') return type === 'string' || type === 'integer';
-  if (values !== undefined) return false;
+  // A name that the task says as it is.
+  if (values !== undefined && !values.some((each) => each === wish.value)) return false;
   return type === undefined || typesOf(wish.value).some((each) => [type].flat().includes(each));
 }
 

@@ -56,7 +56,7 @@ export const modelWorkTasks: readonly ModelTask[] = [
         tool: 'svc_providers_start_run_job_v1',
         with: {
           provider: value('the id of the provider', 'local-deterministic-ai'),
-          capability: value('the capability', 'ai.chat'),
+          capability: value('the capability of the provider: ai chat', 'ai.chat'),
           payload: value('the input of the capability', { messages: [{ role: 'user', content: 'hello' }] }),
           mode: choice('the purpose of the run: research', 'research'),
         },
