@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../../functions/kernel/canonical-json.ts';
 import { mappedRequest } from '../../functions/mcp/service/mapped-request.ts';
-import { bytesOfList } from '../mcp/list-bytes.ts';
 import { groupsOfText, groupsOfValue } from '../mcp/model-answers.ts';
 import {
   maps,
@@ -17,6 +16,7 @@ import { modelTasks } from '../mcp/model-tasks.ts';
 import type { ModelTask } from '../mcp/model-tasks-types.ts';
 import { fillWorld, type ModelWorld, worldSettings } from '../mcp/model-tasks-world.ts';
 import { taskOperations } from '../mcp/service-stage.ts';
+import { toolList } from '../mcp/tool-list.ts';
 import { medianNumber } from './load.ts';
 
 /**
@@ -67,12 +67,12 @@ async function measured(checkout: string, shape: Shape) {
   // The stage enables all tasks: an operation that is no task takes the place of each.
   const off = taskOperations.map((_, at) => [`Mcp:EnabledOperations:${at}`, 'searchRecords'] as const);
   const plain = await startMcpService({ settings: Object.fromEntries(off) });
-  const usual = await bytesOfList(plain);
+  const usual = await toolList(plain);
   await plain.close();
   const service = await startMcpService({ settings: worldSettings });
   try {
     const world = await fillWorld(service);
-    const list = await bytesOfList(service);
+    const list = await toolList(service);
     const shown = list.tools.map(({ name, description, inputSchema }) => ({
       name,
       description,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bytesOfList } from './list-bytes.ts';
 import { describedPlace, type Flaw, flawed, flaws, opened } from './model-flaws.ts';
 import { isPlanned, type Solver, solve, solvesWithout, usedMembers } from './model-solver.ts';
 import { modelTasks } from './model-tasks.ts';
 import { fillWorld, worldSettings } from './model-tasks-world.ts';
 import { type McpService, startMcpService } from './service-stage.ts';
+import { toolList } from './tool-list.ts';
 
 /**
  * Judges the tools by use: a planner of rules makes the calls of each task from the list alone, the service answers them, and the
@@ -16,7 +16,7 @@ let solver: Solver;
 
 beforeAll(async () => {
   service = await startMcpService({ settings: worldSettings });
-  solver = { world: await fillWorld(service), tools: (await bytesOfList(service)).tools };
+  solver = { world: await fillWorld(service), tools: (await toolList(service)).tools };
 });
 
 afterAll(() => service.close());

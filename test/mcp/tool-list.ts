@@ -2,14 +2,14 @@ import type { ListedTool } from './model-planner.ts';
 import { IDENTITY, type McpService } from './service-stage.ts';
 import { bodyOf, fieldsOf, META, messagesOf } from './support.ts';
 
-export interface ListBytes {
+export interface ToolList {
   /** Of the pages, as the wire carries them. */
   readonly bytes: number;
   readonly tools: readonly ListedTool[];
 }
 
 /** The list of tools of the caller `writer`, all pages. */
-export async function bytesOfList(service: Pick<McpService, 'send'>): Promise<ListBytes> {
+export async function toolList(service: Pick<McpService, 'send'>): Promise<ToolList> {
   const tools: ListedTool[] = [];
   let bytes = 0;
   for (let cursor: unknown; ; ) {
