@@ -40,7 +40,9 @@ export function groupsOfText(text: string): readonly Group[] {
     const item = /^\d+\. (.*)/.exec(line)?.[1];
     if (item === undefined) return [factsOfSentence(line)];
     const pairs = [...item.matchAll(/(\w+)=(.*?)(?= \w+=|$)/g)];
-    if (pairs.length === 0) return [[{ name: 'items', json: item }]];
+    // An item without names is a plain value, or an object whose JSON may end early.
+    if (pairs.length === 0)
+      return [item.startsWith('{') ? factsOfSentence(item) : [{ name: 'items', json: item }]];
     const facts = pairs.map(([, name = '', json = '']) => ({ name, json }));
     // A value that is whole is read as in JSON.
     const inner = facts.flatMap(({ name, json }) => groupsOfValue(jsonOf(json) ?? null, name));
@@ -51,7 +53,7 @@ export function groupsOfText(text: string): readonly Group[] {
 /** The members that a sentence quotes: `"name": value`, or `name=value`. */
 function factsOfSentence(line: string): Group {
   const quoted = [
-    ...line.matchAll(/"(\w+)": ("(?:[^"\\]|\\.)*"|\d+)/g),
+    ...line.matchAll(/"(\w+)": ?("(?:[^"\\]|\\.)*"|\d+|true|false)/g),
     ...line.matchAll(/(\w+)=(.*?)(?= \w+=|$)/g),
   ];
   return quoted.map(([, name = '', json = '']) => ({ name, json }));
