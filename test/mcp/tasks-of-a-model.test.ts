@@ -3,7 +3,7 @@ import { describedPlace, type Flaw, flawed, flaws, opened } from './model-flaws.
 import { isPlanned, type Solver, solve, solvesWithout, usedMembers } from './model-solver.ts';
 import { modelTasks } from './model-tasks.ts';
 import { fillWorld, worldSettings } from './model-tasks-world.ts';
-import { type McpService, startMcpService } from './service-stage.ts';
+import { callTool, type McpService, startMcpService } from './service-stage.ts';
 import { toolList } from './tool-list.ts';
 
 /**
@@ -41,6 +41,13 @@ test.each(named)('%s', async (_, task) => {
   expect(idle, 'members that the task does not need').toEqual([]);
   // The trials left a world in which the task is solved.
   await solve(solver, task, 'again');
+});
+
+test('a condition without its path does not find every record', async () => {
+  const given = { collection: 'notes', filter: { op: 'gt', value: 2008 } };
+  const answer = await callTool(service, 'writer', 'svc_records_query_v1', given);
+  expect(answer).toMatchObject({ isError: true });
+  expect(JSON.stringify(answer['content'])).toContain('/filter: must have path beside op and value');
 });
 
 describe('the check finds', () => {

@@ -7,6 +7,7 @@ import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 import { checkArguments } from './check-arguments.ts';
+import { checkConditions } from './check-conditions.ts';
 import { argumentPointer, mappedRequest, spelledRequest } from './mapped-request.ts';
 import { INCLUDE_ARGUMENT, KEY_ARGUMENT, type ToolMap } from './tool-map.ts';
 
@@ -44,6 +45,7 @@ export function mappedInputOf(
   const floats = floatsOf(entry, route).flatMap((pointer) => argumentPointer(map, pointer) ?? []);
   judgeOf(longNumbers, { floats })?.run(argumentsText());
   checkArguments(given, schema);
+  checkConditions(given);
   const { body, ...input } = partsOf(entry, route, mappedRequest(map, given));
   if (entry.bodyLimitBytes === null) return input;
   if (entry.keepsText !== true) return { ...input, body };
