@@ -1,23 +1,20 @@
-import { limits } from '../../../contracts/generated/limits.ts';
 import type { CallContext, Handler } from '../../http/handler.ts';
-import { type Caller, placeOwnerOf } from '../../identity/caller.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { serviceIdentityOf } from '../../identity/execution-access.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { checkJson } from '../../kernel/json-bytes.ts';
-import type { PlaceOwners } from '../../kernel/waiting-places.ts';
 import { statusUri } from '../../runs/admission.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
-import type { Runtime } from '../../runs/runtime.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { tenantOwner } from './library/wait-owners.ts';
+import { untilEnded } from './library/until-ended.ts';
 import { asReceipt, wireRun } from './library/wire-run.ts';
 import { wireArtifact, wireCheckpoint } from './wire.ts';
 
@@ -57,27 +54,12 @@ async function ended(
   const mayRead = access === null || access.maySee(verified(caller), started);
   if (waitSeconds === 0 || !mayRead || isTerminal(started.status)) return started;
   // The run has started, so a failed read must not look like a refused start.
-  return untilEnded(runtime, started.id, waitSeconds, context).catch(() => started);
+  const waitMs = milliseconds(waitSeconds);
+  return untilEnded(runtime, { runId: started.id, waitMs }, context).catch(() => started);
 }
 
-/** Reads the run, and waits for its end until the time is over. `guard` checks each state. */
-async function untilEnded(
-  runtime: Runtime,
-  runId: string,
-  waitSeconds: number,
-  { caller, signal, draining, aside }: CallContext,
-  guard: RunGuard = () => undefined,
-): Promise<Run> {
-  const look = async (known: Run | null) => {
-    const run = known ?? (await requireRun(runtime, runId));
-    guard(run);
-    return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run, aside) };
-  };
-  const waitMs = Math.ceil(waitSeconds * 1_000);
-  if (waitMs === 0) return (await look(null)).value;
-  // A stopping server answers its waiting callers at once.
-  const over = draining === undefined ? signal : AbortSignal.any([signal, draining]);
-  return runtime.watch.until({ runId, waitMs, signal: over }, look);
+function milliseconds(seconds: number): number {
+  return Math.ceil(seconds * 1_000);
 }
 
 /** The run in the answer to a change. Only a caller that may read the run gets the whole of it. */
@@ -103,16 +85,10 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
   const { runtime } = dependencies;
   return async ({ params: { runId }, query }, context) => {
     const guard = guardOf(dependencies, context.caller, 'read_run');
-    const run = await untilEnded(runtime, runId, query.waitSeconds ?? 0, context, guard);
+    const waitMs = milliseconds(query.waitSeconds ?? 0);
+    const run = await untilEnded(runtime, { runId, waitMs, look: guard }, context);
     return { status: 200, body: await wireRun(runtime, run, { includeResult: query.includeResult ?? true }) };
   };
-}
-
-/** Owners of a waiting call: the caller and the tenant of the run, so that one tenant leaves places to others of the same caller. */
-function waitOwners(caller: Caller, run: Run, aside?: () => void): PlaceOwners {
-  const own = placeOwnerOf(caller, aside);
-  const tenant = tenantOwner(run, limits.executionRunWaitingCallsPerTenantMax);
-  return tenant === null ? [own] : [own, tenant];
 }
 
 export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler<'cancelExecutionRun'> {
