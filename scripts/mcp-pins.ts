@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Generated, write } from '../contracts/generate/disk.ts';
-import { instructions, instructionsDefinition } from '../functions/mcp/service/instructions.ts';
+import {
+  instructions,
+  instructionsDefinition,
+  plainInstructions,
+  readingInstructions,
+} from '../functions/mcp/service/instructions.ts';
+import { cancelDefinition, getDefinition } from '../functions/mcp/service/plain-definitions.ts';
 
 /**
  * `npm run generate` pins the definitions of the MCP catalog and its instructions by their hashes: a model acts on them, so
@@ -71,7 +77,13 @@ export function readPins(root: string): {
   const rare = definitions.flatMap(({ definition: { name }, advanced }) =>
     advanced === undefined ? [] : [{ definition: { name, uri: `svc://tools/${name}/v1`, advanced } }],
   );
-  const texts = [{ definition: instructionsDefinition(instructions) }];
+  const older = instructionsDefinition({ plain: plainInstructions, reading: readingInstructions });
+  const texts = [
+    instructionsDefinition(instructions),
+    { ...older, name: 'instructions of older revisions' },
+    getDefinition,
+    cancelDefinition,
+  ].map((definition) => ({ definition }));
   return { pins: read(PINS) as Pins, definitions: [...definitions, ...rare, ...texts] };
 }
 

@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { isOffered } from '../config/settings/mcp.ts';
 import type { Settings } from '../config/table.ts';
+import { untilEnded } from '../groups/execution/library/until-ended.ts';
 import { createChain } from '../http/chain.ts';
 import { createCall } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
@@ -11,8 +12,10 @@ import { createMcpEndpoint } from '../mcp/endpoint.ts';
 import { mcpSettings } from '../mcp/exchange.ts';
 import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protected-resource.ts';
 import { revisions } from '../mcp/revisions.ts';
+import type { AwaitEnd } from '../mcp/service/run-tasks.ts';
 import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
 import { release } from '../release.ts';
+import type { Run } from '../runs/run.ts';
 import type { GroupParts } from './group.ts';
 import { loadOf } from './load-class.ts';
 import { pageTokensOf } from './page-tokens.ts';
@@ -83,6 +86,8 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
       serverInfo: { name: release.service, version: release.version },
       lengthMax: mcp.resultCharactersMax,
       textContent: mcp.textContent,
+      plainTasks: mcp.plainTasks,
+      awaitEnd: awaitEndIn(parts),
       retainedMsMin: settings.execution.minRetainedHours * 3_600_000,
     }),
     tokens,
@@ -103,6 +108,17 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
     },
     ...(described === undefined ? {} : { protectedResource: described }),
   });
+}
+
+/** Waits where reads of runs wait, and in the same places. */
+function awaitEndIn({ execution }: GroupParts): AwaitEnd {
+  return async ({ runId, waitMs, reached }, context) => {
+    const { jobs } = await execution.get();
+    const look = ({ progress }: Run): void => {
+      if (progress !== null) reached(progress);
+    };
+    await untilEnded(jobs.runtime, { runId, waitMs, look }, context);
+  };
 }
 
 async function definitionsOf() {

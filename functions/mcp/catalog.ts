@@ -18,7 +18,11 @@ export interface McpCatalog {
   readonly contentVersion: string;
   /** A text for models. It is the same for every caller. */
   readonly instructions?: string;
+  /** The text for clients of older revisions, where it differs. */
+  readonly olderInstructions?: string;
   readonly tools?: (caller: McpCaller) => Promise<readonly McpTool[]>;
+  /** The tools for clients of older revisions, which declare no capabilities. Absent: those of `tools` that need none. */
+  readonly olderTools?: (caller: McpCaller) => Promise<readonly McpTool[]>;
   readonly resources?: {
     readonly list: (caller: McpCaller) => Promise<readonly McpResource[]>;
     readonly templates: (caller: McpCaller) => Promise<readonly McpResourceTemplate[]>;
@@ -37,7 +41,7 @@ export interface McpTool {
   readonly argumentsSchema?: JsonObject;
   /**
    * Capabilities that a client needs to call the tool, such as `taskCapability` for a tool that only runs as a task. Clients of older
-   * revisions do not see the tool.
+   * revisions do not see the tool in this form.
    */
   readonly needs?: JsonMembers;
   /** Checks its arguments itself. A `ServiceError` becomes a tool error with the same text. */

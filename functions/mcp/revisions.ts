@@ -21,6 +21,11 @@ const UNNAMED = '2025-03-26';
 
 const VERSION_HEADER = 'MCP-Protocol-Version';
 
+/** Whether the revision has no structured content, titles and metadata of definitions: the text of a result is its answer. */
+export function isEarly(revision: Revision): boolean {
+  return revision === '2025-03-26';
+}
+
 export function isOlder(revision: Revision): revision is OlderRevision {
   return revision !== REVISION;
 }

@@ -13,8 +13,9 @@ import { isOlder } from './revisions.ts';
 
 /** A client of an older revision names no capabilities with its calls, so it does not see the tools that need one. */
 async function toolsOf({ parts, context }: McpExchange): Promise<readonly McpTool[]> {
-  const tools = (await parts.catalog.tools?.(context.caller)) ?? [];
-  return isOlder(context.revision) ? tools.filter(({ needs }) => needs === undefined) : tools;
+  const { tools, olderTools = tools } = parts.catalog;
+  if (!isOlder(context.revision)) return (await tools?.(context.caller)) ?? [];
+  return ((await olderTools?.(context.caller)) ?? []).filter(({ needs }) => needs === undefined);
 }
 
 /** The list does not depend on the client's capabilities, because caches do not include them in their keys. */

@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { plainInstructions, readingInstructions } from '../../functions/mcp/service/instructions.ts';
 import { olderFaults } from './older-faults.ts';
-import { initializeParams, OLDER, olderAsk, olderSend, olderTools } from './older-support.ts';
-import {
-  callTool,
-  createCollection,
-  IDENTITY,
-  type McpService,
-  namesOf,
-  startMcpService,
-} from './service-stage.ts';
+import { initializeParams, OLDER, olderAsk, olderSend } from './older-support.ts';
+import { callTool, createCollection, IDENTITY, type McpService, startMcpService } from './service-stage.ts';
 
 /** The catalog of the service for clients of older revisions, from two instances over one database. */
 
@@ -41,6 +35,7 @@ describe.each(OLDER)('a client of %s', (revision) => {
       capabilities: { tools: {}, resources: {} },
     });
     expect(begun.result?.['capabilities']).not.toHaveProperty('extensions');
+    expect(begun.result?.['instructions']).toBe(plainInstructions);
     const listed = await olderSend(other.chain, revision, 'tools/list', {}, as('reader'));
     expect(olderFaults(listed, 'tools/list', revision)).toEqual([]);
     expect((await olderSend(one.chain, revision, 'tools/list', {}, as('reader'))).body).toBe(listed.body);
@@ -48,23 +43,6 @@ describe.each(OLDER)('a client of %s', (revision) => {
     const answer = await olderSend(one.chain, revision, 'tools/call', call, as('reader'));
     expect(olderFaults(answer, 'tools/call', revision)).toEqual([]);
     expect(answer.body).toContain('"c\\"');
-  });
-
-  test('sees the tools of the newest revision without those for tasks, which it cannot call', async () => {
-    const newest = await namesOf(one, 'writer');
-    const names = (await olderTools(one.chain, revision, as('writer'))).map(({ name }) => name);
-    expect(newest.filter((name) => !names.includes(name))).toHaveLength(12);
-    expect(names).toHaveLength(17);
-    expect(names.every((name) => newest.includes(name))).toBe(true);
-    const name = 'svc_records_start_batch_upsert_job_v1';
-    const { error } = await olderAsk(
-      one.chain,
-      revision,
-      'tools/call',
-      { name, arguments: {} },
-      as('writer'),
-    );
-    expect(error).toMatchObject({ code: -32602, message: 'Invalid params: unknown tool' });
   });
 
   test('reads the same records and resources, and the same refusals', async () => {
@@ -93,6 +71,13 @@ describe.each(OLDER)('a client of %s', (revision) => {
       expect(olderFaults(response, method, revision)).toEqual([]);
     }
   });
+});
+
+test('without tools for durable work, the instructions do not speak of them', async () => {
+  const off = await startMcpService({ folder: one.folder, settings: { 'Mcp:PlainTasks': 'false' } });
+  const begun = await olderAsk(off.chain, '2025-11-25', 'initialize', initializeParams('x'), as('reader'));
+  expect(begun.result?.['instructions']).toBe(readingInstructions);
+  await off.close();
 });
 
 test('Mcp:Revisions narrows what the service serves, in any order', async () => {

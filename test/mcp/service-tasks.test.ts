@@ -134,7 +134,7 @@ describe('each group has its tasks', () => {
   });
 });
 
-test('a job that is too large for a result omits its largest members, and names the place of the whole', async () => {
+test('the lists of a job that is too large for a result end early, and the result names the place of the whole', async () => {
   const narrow = await startMcpService({
     folder: service.folder,
     settings: { 'Mcp:ResultCharactersMax': '3000' },
@@ -150,14 +150,21 @@ test('a job that is too large for a result omits its largest members, and names 
     _meta: object;
     isError: boolean;
   };
-  expect([structuredContent, isError]).toEqual([{ ...all, batchResult: null }, false]);
+  const { batchResult } = all as { batchResult: { items: unknown[] } };
+  const { items } = (structuredContent as typeof all & { batchResult: { items: unknown[] } }).batchResult;
+  expect([items.length > 0, items.length < 40, isError]).toEqual([true, true, false]);
+  expect(items).toEqual(batchResult.items.slice(0, items.length));
+  expect(structuredContent).toEqual({ ...all, batchResult: { ...batchResult, items } });
   expect(JSON.stringify(all).length).toBeGreaterThan(3_000);
   const [text, note] = content.map((each) => each.text);
-  expect(text?.length).toBeLessThanOrEqual(3_000);
+  expect(JSON.stringify(text).length).toBeLessThanOrEqual(3_000);
   expect(JSON.parse(text ?? '')).toEqual(structuredContent);
-  const { omitted, wholeAt } = JSON.parse(note ?? '') as { omitted: string[]; wholeAt: string };
-  expect(omitted).toEqual(['batchResult']);
-  expect(_meta).toMatchObject({ 'svc.runtime/content': 'data', 'svc.runtime/omitted': { omitted, wholeAt } });
+  const { shortened, wholeAt } = JSON.parse(note ?? '') as { shortened: object[]; wholeAt: string };
+  expect(shortened).toEqual([{ list: '/batchResult/items', shown: items.length, count: 40 }]);
+  expect(_meta).toMatchObject({
+    'svc.runtime/content': 'data',
+    'svc.runtime/omitted': { omitted: [], shortened, wholeAt },
+  });
   const rest = await service.call({ method: 'GET', path: wholeAt, headers: { [IDENTITY]: 'writer' } });
   expect(rest.json()).toEqual(all);
   await narrow.close();
@@ -197,6 +204,14 @@ test('a job that fails is a completed task with an error of the tool', async () 
     status: 'completed',
     result: { isError: true, structuredContent: { status: 'failed' } },
   });
+});
+
+test('a batch that wrote nothing is a completed task with an error of the tool', async () => {
+  const given = { ...batch(record('unwritten')), advanced: { preconditions: [{ ifMatch: 'none' }] } };
+  const { taskId } = await callTool(service, 'writer', START, given);
+  const ended = await endOf(service, 'writer', String(taskId));
+  expect(ended).toMatchObject({ status: 'completed', result: { isError: true } });
+  expect(JSON.stringify(ended)).toContain('Nothing was written: of the items, 0 succeeded and 1 failed');
 });
 
 test('the output of a task keeps the spelling of its numbers, with white space at any place of the message', async () => {

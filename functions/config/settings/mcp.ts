@@ -24,6 +24,8 @@ export const mcp = {
     'Ids of operations that the endpoint does not offer, although it would by default.'),
   previewTools: setting('Mcp:PreviewTools', truth(), false,
     'Whether the endpoint also offers the tools that are a preview: they only read, and their names and arguments may change in any release.'),
+  plainTasks: setting('Mcp:PlainTasks', truth(), true,
+    'Whether clients of revisions before 2026-07-28, which cannot follow a task, may call the tools for durable work. Such a call waits up to 20 seconds for the end, and then answers an id for two further tools that read and cancel the work.'),
   bodyBytesMax: setting<number>('Mcp:BodyBytesMax', integer(1_024, 33_554_432), 1_048_576,
     'Largest request body; a larger one is refused with 413. Not more than the gateway in front lets through.', { unit: 'bytes' }),
   headerCountMax: setting<number>('Mcp:HeaderCountMax', integer(8, limits.requestHeadersMax), limits.requestHeadersMax,

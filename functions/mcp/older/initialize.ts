@@ -9,11 +9,12 @@ import type { AnswerMethod } from '../exchange.ts';
 export const initialize: AnswerMethod = async ({ parts: { catalog }, call, context }) => {
   if (typeof call.params['protocolVersion'] !== 'string')
     throw invalidParams('Invalid params: the protocol version is not a string');
+  const { instructions, olderInstructions = instructions } = catalog;
   return {
     protocolVersion: context.revision,
     capabilities: catalogCapabilities(catalog),
     serverInfo: catalog.serverInfo,
-    ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
+    ...(olderInstructions === undefined ? {} : { instructions: olderInstructions }),
   };
 };
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import { ErrorCode, invalidParams, McpError } from '../errors.ts';
-import { type OlderRevision, REVISION } from '../revisions.ts';
+import { isEarly, type OlderRevision, REVISION } from '../revisions.ts';
 import { WrittenItems } from '../written-items.ts';
 import { earlyContents, earlyMessages } from './contents.ts';
 
@@ -8,9 +8,6 @@ import { earlyContents, earlyMessages } from './contents.ts';
 
 /** The members of a result that came with the newest revision. */
 const newestMembers: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
-
-/** The revision without structured content, titles, and metadata of definitions. */
-const EARLY: OlderRevision = '2025-03-26';
 
 /** Throws for an answer that no client of the revision understands. */
 export function olderResult(revision: OlderRevision, result: JsonMembers): JsonMembers {
@@ -37,10 +34,10 @@ function needsNewest(): McpError {
 /** The member as the revision has it; `undefined` if it has none. */
 function memberFor(revision: OlderRevision, name: string, value: unknown): unknown {
   if (newestMembers.has(name)) return undefined;
-  const isEarly = revision === EARLY;
-  if (value instanceof WrittenItems) return value.map(isEarly ? earlyDefinition : laterDefinition);
-  if (name === 'structuredContent') return isEarly || !isJsonObject(value) ? undefined : value;
-  if (!isEarly) return value;
+  const early = isEarly(revision);
+  if (value instanceof WrittenItems) return value.map(early ? earlyDefinition : laterDefinition);
+  if (name === 'structuredContent') return early || !isJsonObject(value) ? undefined : value;
+  if (!early) return value;
   if (name === 'serverInfo') return picked(value as object, ['name', 'version']);
   if (name === 'content' || name === 'contents') return earlyContents(value as readonly JsonMembers[]);
   return name === 'messages' ? earlyMessages(value as readonly JsonMembers[]) : value;
@@ -59,11 +56,11 @@ const earlyMembers = [
 ];
 
 /** Definitions are immutable and so is what is left of them, whose text is kept, too. */
-const early = new WeakMap<object, object>();
-const later = new WeakMap<object, object>();
+const earlyDefinitions = new WeakMap<object, object>();
+const laterDefinitions = new WeakMap<object, object>();
 
 function earlyDefinition(definition: object): object {
-  return keptIn(early, definition, () => picked(definition, earlyMembers));
+  return keptIn(earlyDefinitions, definition, () => picked(definition, earlyMembers));
 }
 
 /** Older revisions know only structured content that is an object. */
@@ -71,7 +68,7 @@ function laterDefinition(definition: object): object {
   const { outputSchema } = definition as JsonMembers;
   const isObject = isJsonObject(outputSchema) && outputSchema['type'] === 'object';
   if (outputSchema === undefined || isObject) return definition;
-  return keptIn(later, definition, () => ({ ...definition, outputSchema: undefined }));
+  return keptIn(laterDefinitions, definition, () => ({ ...definition, outputSchema: undefined }));
 }
 
 function keptIn(kept: WeakMap<object, object>, definition: object, make: () => object): object {

@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import type { ToolResult } from '../catalog.ts';
+import { isEarly, type Revision } from '../revisions.ts';
 import { answerText, EXCERPT_MAX } from './answer-text.ts';
 import { boundedResult, resultOf } from './bounded-result.ts';
 import { itemsName, type ShownItems, shortAnswer, shownAnswer, shownItems } from './mapped-answer.ts';
@@ -10,10 +11,10 @@ import type { ToolMap } from './tool-map.ts';
 export type TextContent = 'compact' | 'full';
 
 /** The most characters of a list in one result: some hosts refuse an answer of 25,000 tokens, and pass its text and its values on. */
-const LIST_CHARACTERS_MAX = 25_000;
+export const LIST_CHARACTERS_MAX = 25_000;
 
 /** An answer below this length is its own shortest text. */
-const PLAIN_CHARACTERS_MAX = 4_000;
+export const PLAIN_CHARACTERS_MAX = 4_000;
 
 /** The fewest characters to which a value is cut. */
 const SHORT_MIN = 10;
@@ -31,6 +32,14 @@ export interface AskedAnswer {
 export interface ResultTerms {
   readonly lengthMax: number;
   readonly textContent: TextContent;
+}
+
+/** The terms of a result in the revision: without structured content, the text is the JSON of the answer. */
+export function termsFor<Terms extends Pick<ResultTerms, 'textContent'>>(
+  terms: Terms,
+  revision: Revision,
+): Terms {
+  return isEarly(revision) ? { ...terms, textContent: 'full' } : terms;
 }
 
 /** The answer of an operation as the result of its tool. */

@@ -1,14 +1,31 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { createRouter, type Router } from '../../http/router.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
 import type { McpContext, McpTask, McpTasks } from '../catalog.ts';
 import { invalidParams } from '../errors.ts';
+import type { Revision } from '../revisions.ts';
 import { type CallAnswer, callAs, type ServiceOperations } from './call-operation.ts';
+import { termsFor } from './mapped-result.ts';
 import type { TaskIds, TaskPlace } from './task-ids.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
+
+/** A wait for the end of a run, of at most `waitMs`. */
+export interface EndWait {
+  readonly runId: string;
+  readonly waitMs: number;
+  /** Receives the share of the work that is done, from 0 to 1. */
+  readonly reached: (share: number) => void;
+}
+
+/** Waits in a place of the run's tenant. Where no place is free, it returns at once. */
+export type AwaitEnd = (
+  wait: EndWait,
+  context: Pick<McpContext, 'signal' | 'draining'> & { readonly caller: Caller; readonly aside?: () => void },
+) => Promise<void>;
 
 /**
  * Tasks over runs and jobs. A 202 answer names the path of the run or job in `Location`, and the operations of that path read and
@@ -19,8 +36,14 @@ export class RunTasks implements McpTasks {
   readonly #ids: TaskIds;
   readonly #router: Router;
   readonly #terms: Omit<TaskTerms, 'now'>;
+  readonly #awaitEnd: AwaitEnd;
 
-  constructor(operations: ServiceOperations, ids: TaskIds, terms: Omit<TaskTerms, 'now'>) {
+  constructor(
+    operations: ServiceOperations & { readonly awaitEnd: AwaitEnd },
+    ids: TaskIds,
+    terms: Omit<TaskTerms, 'now'>,
+  ) {
+    this.#awaitEnd = operations.awaitEnd;
     this.#operations = operations;
     this.#ids = ids;
     this.#router = createRouter(operations.operations);
@@ -28,7 +51,10 @@ export class RunTasks implements McpTasks {
   }
 
   /** The task of the run or job that an operation admitted for the caller. */
-  async of({ answer, known, text }: CallAnswer, caller: McpCaller): Promise<McpTask> {
+  async of(
+    { answer, known, text }: CallAnswer,
+    { caller, revision }: Pick<McpContext, 'caller' | 'revision'>,
+  ): Promise<McpTask> {
     const location = answer.headers?.['Location'];
     if (location === undefined) throw new Error('an admission names no place');
     const { entry, params } = this.#router.match('GET', location);
@@ -38,14 +64,36 @@ export class RunTasks implements McpTasks {
     // the caller, use the known one: the run has started, so the call must answer.
     const reader = (await callerTo(caller, entry)) ?? known;
     const taskId = await this.#ids.issue({ operationId: entry.id, id }, reader);
-    return this.#taskOf(taskId, location, text);
+    return this.#taskOf(taskId, { path: location, text }, revision);
   }
 
   async get(taskId: string, caller: McpCaller, context: McpContext): Promise<McpTask | null> {
-    const place = await this.#placeOf(taskId, caller);
-    if (place === null) return null;
+    const { place } = (await this.#ownPlace(taskId, caller)) ?? {};
+    if (place === undefined) return null;
     const text = await this.#read(place, context);
-    return text === null ? null : this.#taskOf(taskId, this.#pathOf(place, 'GET').path, text);
+    if (text === null) return null;
+    return this.#taskOf(taskId, { path: this.#pathOf(place, 'GET').path, text }, context.revision);
+  }
+
+  /** The task at its end, or when the time is over. `null` for an unknown task. */
+  async ended(taskId: string, waitMs: number, context: McpContext): Promise<McpTask | null> {
+    const { caller, signal, draining, capacity, notifyProgress } = context;
+    const { place, known } = (await this.#ownPlace(taskId, caller)) ?? {};
+    // Only a caller that may read the task waits for it.
+    const task = await this.get(taskId, caller, context);
+    if (task?.status !== 'working' || place === undefined || known === undefined || waitMs <= 0) return task;
+    const reached = (share: number) => notifyProgress(share, 1);
+    await this.#awaitEnd(
+      { runId: place.id, waitMs, reached },
+      {
+        caller: known,
+        signal,
+        ...(draining === undefined ? {} : { draining }),
+        ...(capacity === undefined ? {} : { aside: capacity.books.aside }),
+      },
+    );
+    // Nothing reads the answer to a client that has left.
+    return signal.aborted ? task : this.get(taskId, caller, context);
   }
 
   /** A run never waits for an answer of the client, so all keys are unknown. */
@@ -60,8 +108,8 @@ export class RunTasks implements McpTasks {
 
   async cancel(taskId: string, caller: McpCaller, context: McpContext): Promise<boolean> {
     const task = await this.get(taskId, caller, context);
-    const place = task && (await this.#placeOf(taskId, caller));
-    if (place === null) return false;
+    const { place } = (task && (await this.#ownPlace(taskId, caller))) ?? {};
+    if (place === undefined) return false;
     if (task?.status !== 'working') return true;
     const { entry, input } = this.#pathOf(place, 'DELETE');
     try {
@@ -74,12 +122,16 @@ export class RunTasks implements McpTasks {
     return true;
   }
 
-  async #placeOf(taskId: string, caller: McpCaller): Promise<TaskPlace | null> {
+  /** The place of a task of the caller, and the caller as the operation that reads the task knows it. */
+  async #ownPlace(
+    taskId: string,
+    caller: McpCaller,
+  ): Promise<{ readonly place: TaskPlace; readonly known: Caller } | null> {
     const place = this.#ids.placeOf(taskId);
     const entry = place === null ? undefined : this.#entryOf(place);
     const known = entry && (await callerTo(caller, entry));
     if (place === null || !known) return null;
-    return (await this.#ids.isOf(taskId, place, known)) ? place : null;
+    return (await this.#ids.isOf(taskId, place, known)) ? { place, known } : null;
   }
 
   #entryOf({ operationId }: TaskPlace): OperationEntry | undefined {
@@ -109,9 +161,13 @@ export class RunTasks implements McpTasks {
     return { entry, input: { params }, path: joined };
   }
 
-  #taskOf(taskId: string, path: string, text: string): McpTask {
+  #taskOf(
+    taskId: string,
+    { path, text }: { readonly path: string; readonly text: string },
+    revision: Revision,
+  ): McpTask {
     const view = viewOf(text);
-    const terms = { ...this.#terms, now: this.#operations.clock.now() };
+    const terms = { ...termsFor(this.#terms, revision), now: this.#operations.clock.now() };
     return taskOf(taskId, { view, text, path }, terms);
   }
 }

@@ -19,12 +19,13 @@ import type {
 import { advancedTemplate } from './advanced-template.ts';
 import { includeOf, mappedInputOf, offsetOf } from './arguments.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
-import { instructions } from './instructions.ts';
+import { instructions, olderInstructions } from './instructions.ts';
 import { mappedNames, refusalOfTool } from './mapped-request.ts';
-import { mappedResult, type ResultTerms, type TextContent } from './mapped-result.ts';
+import { mappedResult, type TextContent, termsFor } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
-import { RunTasks } from './run-tasks.ts';
+import { goingOnTools, plainTool } from './plain-tasks.ts';
+import { type AwaitEnd, RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
@@ -53,6 +54,9 @@ export interface ServiceCatalogParts extends ServiceOperations {
   /** The most characters of an answer in one result. */
   readonly lengthMax: number;
   readonly textContent: TextContent;
+  /** Whether clients of older revisions may call tools for durable work. */
+  readonly plainTasks: boolean;
+  readonly awaitEnd: AwaitEnd;
   /** Minimum time from the end of a run to its removal, in milliseconds. */
   readonly retainedMsMin: number;
 }
@@ -65,12 +69,17 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
     const entry = parts.operations[given.operationId];
     return entry !== undefined && parts.isEnabled(given.operationId) ? [{ ...given, entry }] : [];
   });
-  const { lengthMax, retainedMsMin } = parts;
+  const { lengthMax, retainedMsMin, textContent } = parts;
   const ofTasks = parts.definitions.definitions.flatMap((each) =>
     each.exposure === 'task' ? [each.map] : [],
   );
   const nullable = nullableMembers(ofTasks);
-  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, nullable, retainedMsMin });
+  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), {
+    lengthMax,
+    nullable,
+    retainedMsMin,
+    textContent,
+  });
   const tools = offered.flatMap((each) =>
     each.exposure === 'resource' ? [] : [{ entry: each.entry, item: toolOf(parts, tasks, each) }],
   );
@@ -84,17 +93,38 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   );
   return {
     serverInfo: parts.serverInfo,
-    contentVersion: versionOf(
-      parts.definitions.contentVersion,
-      offered.map(({ operationId }) => operationId),
-    ),
+    contentVersion: versionOf(parts.definitions.contentVersion, [
+      ...offered.map(({ operationId }) => operationId),
+      ...(parts.plainTasks ? [] : ['no plain tasks']),
+    ]),
     instructions,
+    olderInstructions: olderInstructions(parts.plainTasks),
     tools: (caller) => visible(parts, tools, caller),
+    olderTools: createOlderTools(parts, tasks, tools),
     resources: {
       list: (caller) => visible(parts, resources, caller),
       templates: (caller) => visible(parts, templates, caller),
     },
     tasks,
+  };
+}
+
+/** The tools that need no tasks, and those for durable work in their plain form. The latter bring two that go on with their work. */
+function createOlderTools(
+  parts: ServiceCatalogParts,
+  tasks: RunTasks,
+  tools: readonly { readonly entry: OperationEntry; readonly item: McpTool }[],
+): NonNullable<McpCatalog['olderTools']> {
+  const own = { tasks, clock: parts.clock };
+  const older = tools.flatMap(({ entry, item }) => {
+    if (item.needs === undefined) return [{ entry, item: { tool: item, isPlain: false } }];
+    return parts.plainTasks ? [{ entry, item: { tool: plainTool(item, own), isPlain: true } }] : [];
+  });
+  const goingOn = goingOnTools(tasks);
+  return async (caller) => {
+    const seen = await visible(parts, older, caller);
+    const shown = seen.map(({ tool }) => tool);
+    return seen.some(({ isPlain }) => isPlain) ? [...shown, ...goingOn] : shown;
   };
 }
 
@@ -134,7 +164,7 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
       needs: taskCapability,
       async call(given, context) {
         const admitted = await admit(given, context);
-        return { resultType: 'task', task: await tasks.of(admitted, context.caller) };
+        return { resultType: 'task', task: await tasks.of(admitted, context) };
       },
     };
   return {
@@ -143,16 +173,11 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
       const offset = offsetOf(given);
       const { answer, text } = await admit(given, context);
       const asked = { operationId: entry.id, text, include: includeOf(given), offset };
-      const result = mappedResult(map, asked, termsOf(parts, context));
+      const result = mappedResult(map, asked, termsFor(parts, context.revision));
       const next = endsEarly(result) ? null : nextPageOf(entry, answer);
       return withNextPage(result, next === null ? null : mappedNames(map, next));
     },
   };
-}
-
-/** The text is the whole answer where the revision has no structured content. */
-function termsOf({ lengthMax, textContent }: ServiceCatalogParts, { revision }: McpContext): ResultTerms {
-  return { lengthMax, textContent: revision === '2025-03-26' ? 'full' : textContent };
 }
 
 /** The schema of all arguments. The definition describes those of `advanced` by their types alone. */

@@ -14,6 +14,7 @@ function taskFor(view: object, terms: Partial<TaskTerms> = {}) {
   return taskOf('t', answer, {
     lengthMax: 10_000,
     nullable,
+    textContent: 'compact',
     retainedMsMin: HOUR,
     now: Date.parse(MOMENT),
     ...terms,
@@ -109,7 +110,7 @@ test('the step of a task that works is one short line without hidden characters,
 });
 
 test.each([null, {}, { status: 7 }])('a job that is %j cannot be read, and its task has failed', (view) => {
-  const terms = { lengthMax: 10_000, nullable, retainedMsMin: HOUR, now };
+  const terms = { lengthMax: 10_000, nullable, textContent: 'compact', retainedMsMin: HOUR, now } as const;
   const task = taskOf('t', { view, text: JSON.stringify(view), path: '/jobs/a' }, terms);
   expect(task).toMatchObject({ status: 'failed', error: { code: -32603 } });
 });

@@ -1,32 +1,19 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { JsonMembers } from '../../kernel/json-kinds.ts';
-import type { McpTask, ToolResult } from '../catalog.ts';
+import type { McpTask } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
-import { DATA, resultOf, sentLength } from './bounded-result.ts';
+import { DATA } from './bounded-result.ts';
+import { type JobAnswer, type JobTerms, jobResult } from './job-result.ts';
 
 /** Recommended time between two polls of a client, in milliseconds. */
 const POLL_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 200;
 
-/** The answer of the operation that reads a run or a job. */
-export interface JobAnswer {
-  /** `null` if the answer is no object. */
-  readonly view: JsonMembers | null;
-  readonly text: string;
-  /** The path of the run or job over REST. */
-  readonly path: string;
-}
-
-export interface TaskTerms {
-  readonly lengthMax: number;
-  /** The members that may be null in a result. */
-  readonly nullable: ReadonlySet<string>;
+export interface TaskTerms extends JobTerms {
   /** Minimum time from the end of a run to its removal, in milliseconds; 0: no guaranteed time. */
   readonly retainedMsMin: number;
   readonly now: number;
 }
-
-type ReadableJob = JobAnswer & { readonly view: JsonMembers };
 
 /** Converts the answer about a run or a job to a task. */
 export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): McpTask {
@@ -47,8 +34,12 @@ export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): Mcp
   };
   if (endedAt === null) return { ...head, ...messageOf(view), status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
-  const result = resultWithin({ ...answer, view }, terms);
-  return { ...head, status: 'completed', result: { ...result, isError: status !== 'succeeded' } };
+  const result = jobResult({ ...answer, view: view as JsonObject }, terms);
+  return {
+    ...head,
+    status: 'completed',
+    result: status === 'succeeded' ? result : { ...result, isError: true },
+  };
 }
 
 /**
@@ -63,36 +54,6 @@ function ttlOf(
 ): number | null {
   if (retainedMsMin === 0 || status === 'rejected') return null;
   return Math.max(0, (endedAt ?? now) - createdAt) + retainedMsMin;
-}
-
-/**
- * The job as a result. Requests about tasks have no offset, so a job that is too long loses its largest nullable members; the result
- * names them and the path of the whole job. If that does not suffice, the result stays too long.
- */
-function resultWithin({ view, text, path }: ReadableJob, { lengthMax, nullable }: TaskTerms): ToolResult {
-  if (sentLength(text, lengthMax) <= lengthMax) return resultOf(view as JsonObject, text);
-  const lengths = Object.entries(view).map(([name, value]) => ({
-    name,
-    length: JSON.stringify(JSON.stringify(value)).length - 2,
-  }));
-  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 6, 4);
-  const omitted = new Set<string>();
-  const candidates = lengths.filter((each) => nullable.has(each.name) && each.length > 'null'.length);
-  for (const each of candidates.sort((one, other) => other.length - one.length)) {
-    if (length <= lengthMax) break;
-    omitted.add(each.name);
-    length += 'null'.length - each.length;
-  }
-  const members = Object.entries(view).map(([name, value]) => [name, omitted.has(name) ? null : value]);
-  const rest = Object.fromEntries(members) as JsonObject;
-  const tooLong = length > lengthMax ? { tooLong: true } : {};
-  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length, ...tooLong };
-  const { content, _meta, ...result } = resultOf(rest, JSON.stringify(rest));
-  return {
-    ...result,
-    content: [...content, { type: 'text', text: JSON.stringify(note) }],
-    _meta: { ..._meta, 'svc.runtime/omitted': note },
-  };
 }
 
 /** A failed task: the job will not become readable, so the client should stop polling. */

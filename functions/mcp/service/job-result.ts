@@ -1,0 +1,112 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { JsonMembers } from '../../kernel/json-kinds.ts';
+import type { ToolResult } from '../catalog.ts';
+import { DATA, resultOf, sentLength } from './bounded-result.ts';
+import { jobText } from './job-text.ts';
+import { LIST_CHARACTERS_MAX, PLAIN_CHARACTERS_MAX, type TextContent } from './mapped-result.ts';
+import { withShortLists } from './short-lists.ts';
+
+/** The answer of the operation that reads a run or a job. */
+export interface JobAnswer {
+  /** `null` if the answer is no object. */
+  readonly view: JsonMembers | null;
+  readonly text: string;
+  /** The path of the run or job over REST. */
+  readonly path: string;
+}
+
+export interface JobTerms {
+  readonly lengthMax: number;
+  /** The members that may be null in a result. */
+  readonly nullable: ReadonlySet<string>;
+  readonly textContent: TextContent;
+}
+
+type ReadableJob = JobAnswer & { readonly view: JsonObject };
+
+/** The share of the values in a long result whose text is their JSON, and in one with a short text. */
+const SHARES: Readonly<Record<TextContent, number>> = { full: 0.4, compact: 0.8 };
+
+/**
+ * The job as a result. Requests about tasks have no offset, so the lists of a long job end early, and one that is still too long loses its
+ * largest nullable members; the result names both and the path of the whole job. If that does not suffice, the result stays too long.
+ */
+export function jobResult(job: ReadableJob, terms: JobTerms): ToolResult {
+  const { values, shortened, ...cut } = boundedJob(job, terms);
+  const json = values === job.view ? job.text : JSON.stringify(values);
+  const result = resultOf(values, textOf(values, json, terms));
+  const isShort = shortened.length > 0;
+  const isWhole = !isShort && cut.omitted.length === 0 && cut.tooLong === undefined;
+  const lists = isShort ? { shortened } : {};
+  const note: JsonObject = { ...cut, ...lists, wholeAt: job.path, length: job.text.length };
+  const empty = emptyWords(job.view);
+  const further = [...(empty === null ? [] : [empty]), ...(isWhole ? [] : [JSON.stringify(note)])];
+  return {
+    ...result,
+    content: [...result.content, ...further.map((text) => ({ type: 'text', text }))],
+    isError: empty !== null,
+    ...(isWhole ? {} : { _meta: { ...DATA, 'svc.runtime/omitted': note } }),
+  };
+}
+
+/** A short job is its own shortest text. */
+function textOf(values: JsonObject, json: string, { textContent }: JobTerms): string {
+  return textContent === 'full' || json.length < PLAIN_CHARACTERS_MAX ? json : jobText(values);
+}
+
+type BoundedJob = Shortened & Omitted;
+
+interface Shortened {
+  readonly values: JsonObject;
+  /** The lists that end early. */
+  readonly shortened: readonly JsonObject[];
+}
+
+interface Omitted {
+  readonly values: JsonObject;
+  /** The members that are null here alone. */
+  readonly omitted: readonly string[];
+  readonly tooLong?: true;
+}
+
+function boundedJob(job: ReadableJob, terms: JobTerms): BoundedJob {
+  const { values, shortened } = shortenedJob(job, terms);
+  const text = shortened.length === 0 ? job.text : JSON.stringify(values);
+  return { shortened, ...withoutLargest(values, text, terms) };
+}
+
+/** The result of a run is a value of its handler, whose lists stay whole. */
+function shortenedJob({ view, text }: ReadableJob, terms: JobTerms): Shortened {
+  const most = Math.min(LIST_CHARACTERS_MAX, terms.lengthMax);
+  const values = Math.floor(most * SHARES[terms.textContent]);
+  const isRun = Object.hasOwn(view, 'handlerId');
+  if (isRun || text.length <= values) return { values: view, shortened: [] };
+  const short = withShortLists(view, values);
+  return { values: short.values, shortened: short.shortened.map((each) => ({ ...each })) };
+}
+
+function withoutLargest(view: JsonObject, text: string, { lengthMax, nullable }: JobTerms): Omitted {
+  if (sentLength(text, lengthMax) <= lengthMax) return { values: view, omitted: [] };
+  const lengths = Object.entries(view).map(([name, value]) => ({
+    name,
+    length: JSON.stringify(JSON.stringify(value)).length - 2,
+  }));
+  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 6, 4);
+  const omitted = new Set<string>();
+  const candidates = lengths.filter((each) => nullable.has(each.name) && each.length > 'null'.length);
+  for (const each of candidates.sort((one, other) => other.length - one.length)) {
+    if (length <= lengthMax) break;
+    omitted.add(each.name);
+    length += 'null'.length - each.length;
+  }
+  const members = Object.entries(view).map(([name, value]) => [name, omitted.has(name) ? null : value]);
+  const values = Object.fromEntries(members) as JsonObject;
+  return { values, omitted: [...omitted], ...(length > lengthMax ? { tooLong: true } : {}) };
+}
+
+/** Words for a job that ended well although each item failed; `null` for any other. The counts of a run are those of its handler. */
+function emptyWords({ status, succeeded, failed, handlerId }: JsonObject): string | null {
+  const isEmpty = succeeded === 0 && typeof failed === 'number' && failed > 0 && handlerId === undefined;
+  if (!isEmpty || status !== 'succeeded') return null;
+  return `Nothing was written: of the items, 0 succeeded and ${failed} failed. The items of the result name the reasons.`;
+}
