@@ -18,6 +18,7 @@ import {
   waitSeconds,
 } from './plain-support.ts';
 import { createCollection, IDENTITY, type McpService, namesOf, startMcpService } from './service-stage.ts';
+import { messagesOf } from './support.ts';
 
 /** Durable work for clients of older revisions, from two instances over one database. */
 
@@ -27,7 +28,7 @@ let one: McpService;
 let other: McpService;
 
 beforeAll(async () => {
-  one = await startMcpService({ world: waits.world });
+  one = await startMcpService({ world: waits.world, settings: workerSettings });
   other = await startMcpService({ folder: one.folder, world: waits.world });
   await one.start();
   await createCollection(one, 'writer', 'articles');
@@ -49,6 +50,24 @@ async function leftRun(more: Readonly<Record<string, unknown>> = {}): Promise<st
 
 const stateOf = async (taskId: string, principal = 'writer') =>
   (await callOlder(other, NEWER, [principal, GET, { taskId, waitSeconds: 0 }])).values['task'];
+
+/** A worker outside, which reports how far it is. */
+const WORKER = { workerId: 'worker-1' };
+const grant = 'Server:ExecutionAccess:IdentityPolicies:7';
+const workerSettings = {
+  [`${grant}:Principal`]: 'worker',
+  [`${grant}:ProductId`]: scope.productId,
+  [`${grant}:WorkerId`]: WORKER.workerId,
+  [`${grant}:AllowedOperations:0`]: 'worker',
+};
+
+const asWorker = (path: string, body: object) =>
+  one.call({
+    method: 'POST',
+    path: `/execution/workers/leases${path}`,
+    headers: as('worker'),
+    body: { ...WORKER, ...body },
+  });
 
 describe.each(OLDER)('a client of %s', (revision) => {
   const isEarly = revision === '2025-03-26';
@@ -157,7 +176,7 @@ test('long results are lines for a model, and JSON in the revision without value
 });
 
 describe('rights', () => {
-  test('a task of another caller is answered as an unknown one', async () => {
+  test('O09: a task of another caller is answered as an unknown one', async () => {
     const taskId = await leftRun();
     const unknown = 'Z2V0RXhlY3V0aW9uUnVuIDAwMQ.xyz';
     for (const tool of [GET, CANCEL]) {
@@ -247,6 +266,29 @@ describe('waiting', () => {
     const [place = ''] = taskId.split('.');
     const { id } = run.json<{ id: string }>();
     expect(Buffer.from(place, 'base64url').toString()).toBe(`getExecutionRun ${id}`);
+  });
+
+  test('a client that asks for progress gets the share that the work reports, and then its result', async () => {
+    const given = waitingRun({ idempotencyKey: 'with-progress' });
+    const taskId = await leftRun({ idempotencyKey: 'with-progress' });
+    const runId = Buffer.from(taskId.split('.')[0] ?? '', 'base64url')
+      .toString()
+      .split(' ')[1];
+    const leased = await asWorker('', { handlerIds: ['invoice.render'], runId, ttlSeconds: 600 });
+    const lease = leased.json<{ leaseKey: string; leaseToken: string }>();
+    const held = { leaseKey: lease.leaseKey, leaseToken: lease.leaseToken };
+    const reported = await asWorker('/reports', { ...held, update: { progress: 0.25 } });
+    expect(reported.status, reported.body).toBeLessThan(300);
+    const _meta = { progressToken: 'p' };
+    const called = callOlder(one, NEWER, ['writer', RUN, given], { _meta });
+    await waits.reach(1);
+    const completed = await asWorker('/complete', { ...held, result: { result: { pages: 3 } } });
+    expect(completed.status, completed.body).toBe(200);
+    const { response, result, values } = await called;
+    expect(olderFaults(response, 'tools/call', NEWER)).toEqual([]);
+    expect([result['isError'], values['result']]).toEqual([false, { pages: 3 }]);
+    const shares = messagesOf(response).slice(0, -1) as readonly { readonly params: object }[];
+    expect(shares[0]?.params).toEqual({ progressToken: 'p', progress: 0.25, total: 1 });
   });
 
   test('a server that begins to stop answers the id at once', async () => {

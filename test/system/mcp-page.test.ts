@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { programOf, Reader } from './guides.ts';
@@ -7,10 +7,12 @@ import { Program, root } from './program.ts';
 /** The commands of docs/mcp.md, and the agent of examples/mcp. */
 
 const page = await readFile(join(root, 'docs/mcp.md'), 'utf8');
+const [, line = ''] = /^ {4}npm start -- (.*)$/m.exec(page) ?? [];
+const flags = line.split(' ');
+const modules = join(root, 'node_modules/@modelcontextprotocol');
 
 test('the commands of the page work against a service that is started as it says', async () => {
-  const [, line = ''] = /^ {4}npm start -- (.*)$/m.exec(page) ?? [];
-  await using reader = await Reader.start(line.split(' '));
+  await using reader = await Reader.start(flags);
   const { code, lines, stderr } = await reader.run(programOf(page, 'sh'), 'sh');
   expect([code, stderr]).toEqual([0, '']);
   expect(lines.filter((each) => each.startsWith('ok'))).toHaveLength(6);
@@ -22,6 +24,17 @@ test('the commands of the page work against a service that is started as it says
     { id: 1, result: { protocolVersion: '2025-11-25' } },
     { id: 2, ...empty },
   ]);
+});
+
+test('the agents of the page start durable work and get its result, with and without tasks', async () => {
+  const program = programOf(page, 'ts');
+  await using reader = await Reader.start(flags);
+  await symlink(modules, join(reader.folder, 'node_modules/@modelcontextprotocol'));
+  const made = await reader.run(programOf(page, 'sh').split('\nsvc mcp check')[0] ?? '', 'sh');
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  const { code, lines, stderr } = await reader.run(program, 'ts');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(lines.join(' ')).toMatch(/^false \[ .*id: 'n-1'.*\] task completed$/);
 });
 
 test('svc mcp check finds faults', async () => {
