@@ -228,6 +228,16 @@ describe('rights', () => {
 });
 
 describe('waiting', () => {
+  test('a read that is refused for its rate does not look like a refused start', async () => {
+    const settings = { 'Server:ExecutionRateLimit:PermitLimit': '1' };
+    const slow = await startMcpService({ settings });
+    const answer = await callOlder(slow, NEWER, ['writer', RUN, waitingRun()]);
+    expect([taskIdOf(answer), answer.result['isError']]).toEqual([expect.any(String), undefined]);
+    const refused = await callOlder(slow, NEWER, ['writer', GET, { taskId: taskIdOf(answer) }]);
+    expect(refused.text).toContain('(rate_limited)');
+    await slow.close();
+  });
+
   test('all places of a tenant leave those of its neighbour, and a call without a place answers the id at once', async () => {
     const taskId = await leftRun();
     const places = limits.executionRunWaitingCallsPerTenantMax;
