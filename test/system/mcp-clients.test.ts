@@ -107,7 +107,13 @@ describe('the official client as it is, in an older revision', () => {
     await client.ping();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain('svc_records_query_v1');
-    expect(tools.map(({ name }) => name)).not.toContain(START);
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([START, 'svc_tasks_get_v1', 'svc_tasks_cancel_v1']),
+    );
+    const records = [{ id: 'a', partitionKey: 'p', type: 'article', metadata: {}, content: {} }];
+    const job = await client.callTool({ name: START, arguments: { collection: 'articles', records } });
+    // The client checks the values against the schema of the tool.
+    expect(job).toMatchObject({ isError: false, structuredContent: { status: 'succeeded', succeeded: 1 } });
     const answer = await client.callTool({
       name: 'svc_records_query_v1',
       arguments: { collection: 'articles' },
@@ -120,7 +126,8 @@ describe('the official client as it is, in an older revision', () => {
 
   test('learns of refusals by their codes', async () => {
     const code = (expected: number) => expect.objectContaining({ code: expected }) as object;
-    await expect(client.callTool({ name: START, arguments: {} })).rejects.toEqual(code(-32602));
+    await expect(client.callTool({ name: 'svc_nothing_v1', arguments: {} })).rejects.toEqual(code(-32602));
+    expect(await client.callTool({ name: START, arguments: {} })).toMatchObject({ isError: true });
     const uri = 'svc://nothing/v1';
     await expect(client.readResource({ uri })).rejects.toMatchObject({ data: { uri } });
   });

@@ -41,10 +41,10 @@ test('a task that has ended is its result, and a state where only that is asked 
 });
 
 test('the step of a handler is marked as data', () => {
-  const _meta = { 'svc.runtime/content': 'data' };
-  const task: McpTask = { ...head, status: 'working', statusMessage: 'page 1', _meta };
+  const marked = { _meta: { 'svc.runtime/content': 'data' } };
+  const task: McpTask = { ...head, status: 'working', statusMessage: 'page 1', ...marked };
   expect(plainResult(task)).toMatchObject({
     structuredContent: { task: { taskId: 't.1', status: 'working', statusMessage: 'page 1' } },
-    _meta,
+    ...marked,
   });
 });
