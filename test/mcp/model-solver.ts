@@ -125,7 +125,7 @@ function linesOf(tool: string, values: Json, given: JsonObject): string | null {
   const { nextOffset } = shown;
   const offset = typeof nextOffset === 'number' ? nextOffset - items.length : 0;
   const count = offset + items.length + (typeof nextOffset === 'number' ? 1 : 0);
-  return answerText({ shown, items, offset, count }, map, (given['include'] ?? []) as readonly string[]);
+  return answerText(map, (given['include'] ?? []) as readonly string[])({ shown, items, offset, count });
 }
 
 /** What the answer of a step lacks; empty where it solves the step from its values, its text and its lines. */
