@@ -11,7 +11,7 @@ export interface ServeCommand {
   readonly args: readonly string[];
 }
 
-/** The parts of this machine that decide where a program has its file. */
+/** The parts of this machine that decide where a program has its file. @testonly */
 export interface Places {
   readonly platform: NodeJS.Platform;
   readonly home: string;

@@ -14,7 +14,7 @@ import {
 /** The schema of the arguments that a map makes of the request of an operation. */
 
 /** The argument of a tool that reads on in a long answer. */
-export const OFFSET_ARGUMENT = 'answerOffset';
+const OFFSET_ARGUMENT = 'answerOffset';
 
 export interface ToolInput {
   readonly inputSchema: Json;

@@ -18,7 +18,7 @@ export interface ToolMap {
   readonly nullable?: Readonly<Record<string, boolean>>;
 }
 
-export interface AnswerMap {
+interface AnswerMap {
   /** The member that lists the items. */
   readonly items?: string;
   /** Paths from an item to the values of its line of text. */
