@@ -85,6 +85,29 @@ describe('a long job', () => {
     },
   );
 
+  test('fits with texts that escapes lengthen', () => {
+    const quotes = { id: '"'.repeat(90), status: 'created' };
+    for (let count = 40; count < 200; count += 7)
+      for (const textContent of ['compact', 'full'] as const) {
+        const view = batch(1, {
+          batchResult: { items: Array.from({ length: count }, () => quotes), more: [1, 2] },
+        });
+        const { texts, values } = resultFor(view, { textContent });
+        expect(JSON.stringify(values).length + JSON.stringify(texts[0]).length).toBeLessThanOrEqual(25_000);
+        const { items, more } = values['batchResult'] as {
+          items: readonly unknown[];
+          more: readonly number[];
+        };
+        expect([items.length > 20, more]).toEqual([true, [1, 2]]);
+      }
+  });
+
+  test('of few items that are too long keeps them, up to the bound of results', () => {
+    const items = [{ id: 'x'.repeat(30_000) }, { id: 'y' }];
+    const { values } = resultFor(batch(2, { batchResult: { items } }));
+    expect(values['batchResult']).toEqual({ items: items.slice(0, 1) });
+  });
+
   test('of a run keeps its lists up to the bound of results', () => {
     const view = {
       handlerId: 'h',

@@ -4,7 +4,7 @@ import type { ToolResult } from '../catalog.ts';
 import { DATA, resultOf, sentLength } from './bounded-result.ts';
 import { jobText } from './job-text.ts';
 import { LIST_CHARACTERS_MAX, PLAIN_CHARACTERS_MAX, type TextContent } from './mapped-result.ts';
-import { withShortLists } from './short-lists.ts';
+import { type ShortList, withShortLists } from './short-lists.ts';
 
 /** The answer of the operation that reads a run or a job. */
 export interface JobAnswer {
@@ -24,8 +24,8 @@ export interface JobTerms {
 
 type ReadableJob = JobAnswer & { readonly view: JsonObject };
 
-/** The share of the values in a long result whose text is their JSON, and in one with a short text. */
-const SHARES: Readonly<Record<TextContent, number>> = { full: 0.4, compact: 0.8 };
+/** Below this room for the values, shorter lists do not help: each keeps an item. */
+const ROOM_MIN = 500;
 
 /**
  * The job as a result. Requests about tasks have no offset, so the lists of a long job end early, and one that is still too long loses its
@@ -78,11 +78,21 @@ function boundedJob(job: ReadableJob, terms: JobTerms): BoundedJob {
 /** The result of a run is a value of its handler, whose lists stay whole. */
 function shortenedJob({ view, text }: ReadableJob, terms: JobTerms): Shortened {
   const most = Math.min(LIST_CHARACTERS_MAX, terms.lengthMax);
-  const values = Math.floor(most * SHARES[terms.textContent]);
-  const isRun = Object.hasOwn(view, 'handlerId');
-  if (isRun || text.length <= values) return { values: view, shortened: [] };
-  const short = withShortLists(view, values);
-  return { values: short.values, shortened: short.shortened.map((each) => ({ ...each })) };
+  const fits = (job: JsonObject, json: string): boolean =>
+    json.length + JSON.stringify(textOf(job, json, terms)).length <= most;
+  if (Object.hasOwn(view, 'handlerId') || (text.length <= most && fits(view, text)))
+    return { values: view, shortened: [] };
+  let values = view;
+  const shortened = new Map<string, ShortList>();
+  // The text takes a part of the room that depends on the values.
+  for (let room = most; room >= ROOM_MIN; room = Math.floor(room * 0.85)) {
+    const next = withShortLists(values, room);
+    for (const each of next.shortened)
+      shortened.set(each.list, { ...each, count: shortened.get(each.list)?.count ?? each.count });
+    ({ values } = next);
+    if (fits(values, JSON.stringify(values))) break;
+  }
+  return { values, shortened: [...shortened.values()].map((each) => ({ ...each })) };
 }
 
 function withoutLargest(view: JsonObject, text: string, { lengthMax, nullable }: JobTerms): Omitted {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import contract from '../../../contracts/generated/mcp/definitions.json' with { type: 'json' };
 import type { ToolDefinition } from '../catalog.ts';
-import { definitionFaults } from '../definitions.ts';
+import { definitionFaults, faultsWithin } from '../definitions.ts';
+import { plainInstructions, readingInstructions } from './instructions.ts';
 import { cancelDefinition, getDefinition, plainDefinition } from './plain-definitions.ts';
 
 const ofTasks = contract.definitions.flatMap((each) =>
@@ -48,6 +49,8 @@ test('the answer is described by its first level', () => {
 test('the tools that go on keep the rules for definitions, and say whether they change anything', () => {
   const both = [getDefinition, cancelDefinition];
   expect(definitionFaults(both)).toEqual([]);
+  expect(faultsWithin([plainInstructions, readingInstructions])).toEqual([]);
+  expect(plainInstructions).toContain(getDefinition.name);
   expect(both.map(({ name }) => name)).toEqual(['svc_tasks_get_v1', 'svc_tasks_cancel_v1']);
   expect(both.map(({ annotations }) => annotations)).toMatchObject([
     { readOnlyHint: true },

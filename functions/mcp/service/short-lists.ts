@@ -27,7 +27,6 @@ export function withShortLists(whole: JsonObject, most: number): ShortLists {
   const lists = listsIn(whole, '', DEPTH_MAX).toSorted((one, other) => other.length - one.length);
   let excess = JSON.stringify(whole).length - most;
   for (const { pointer, items, lengths, length } of lists) {
-    if (excess <= 0) break;
     const shown = countWithin(lengths, length - excess);
     if (shown === items.length) continue;
     values = withList(values, pointer.split('/').slice(1), items.slice(0, shown));
