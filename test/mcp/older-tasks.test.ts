@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostFaults } from './host-rules.ts';
 import { limits } from '../../contracts/generated/limits.ts';
 import { definitionFaults } from '../../functions/mcp/definitions.ts';
+import { hostFaults } from './host-rules.ts';
 import { olderFaults } from './older-faults.ts';
 import { OLDER, olderAsk, olderSend, olderTools } from './older-support.ts';
 import {
