@@ -25,7 +25,6 @@ const PAGING: ReadonlySet<string> = new Set(['answerOffset', 'continuationToken'
 /**
  * The faults of the texts of a tool for a model, a sentence each: when to use it and which other tool, an example of its arguments, where
  * its ids come from, and no word of REST.
- * @testonly
  */
 export function textFaults(tool: ToolTexts, { tools, operations }: KnownNames): readonly string[] {
   const { name, description, inputSchema, advanced } = tool;
