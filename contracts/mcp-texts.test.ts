@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type KnownNames, type ToolTexts, textFaults } from '../test/mcp/text-rules.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
-import { type KnownNames, type ToolTexts, textFaults } from './generate/mcp/text-rules.fixture.ts';
 import { readSource } from './generate/source.ts';
 
 /** The texts of all tools, previews included, help a model to choose and to call. */

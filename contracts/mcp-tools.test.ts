@@ -3,10 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { HOST_TOOLS_MAX, hostFaults } from '../test/mcp/host-rules.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
-<<<<<<< HEAD
-=======
-import { HOST_TOOLS_MAX, hostFaults } from './generate/mcp/host-rules.fixture.ts';
->>>>>>> 925ce6ea (mcp(tests): the rules of hosts and of texts are fixtures of their tests)
 import type { Json } from './generate/schema.ts';
 import { readSource } from './generate/source.ts';
 

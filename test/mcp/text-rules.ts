@@ -1,4 +1,4 @@
-import type { Json } from '../schema.ts';
+import type { Json } from '../../contracts/generate/schema.ts';
 
 /** A tool as its texts are judged. */
 export interface ToolTexts {
