@@ -21,7 +21,7 @@ export interface CatalogOperation {
   readonly completion: string;
   readonly idempotency: object;
   readonly sdk: object;
-  readonly mcp: object;
+  readonly mcp: { readonly exposure: string };
   readonly stability: Stability;
   readonly request: CatalogRequest | null;
   readonly responses: readonly { readonly status: number }[];

@@ -233,6 +233,21 @@ describe('the comparison finds', () => {
     expect(found).toEqual(allowed ? [] : [expect.stringContaining(`${before} may not become ${after}`)]);
   });
 
+  it.each([
+    ['none', 'preview', true],
+    ['none', 'tool', true],
+    ['preview', 'tool', true],
+    ['preview', 'none', true],
+    ['tool', 'none', false],
+    ['tool', 'preview', false],
+    ['task', 'tool', false],
+  ])('whether the exposure %s may become %s: %s', (before, after, allowed) => {
+    const now = read<Catalog>(CATALOG);
+    const as = (exposure: string): Catalog => ({ ...now, operations: [{ ...commit(), mcp: { exposure } }] });
+    const found = catalogFaults(as(before), as(after));
+    expect(found).toEqual(allowed ? [] : [expect.stringContaining('mcp is another')]);
+  });
+
   it('a body whose special limit shrank', () => {
     const now = read<Catalog>(CATALOG);
     const operations = now.operations.map((operation) => {

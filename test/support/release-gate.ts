@@ -26,7 +26,6 @@ const kept = [
   'completion',
   'idempotency',
   'sdk',
-  'mcp',
 ] as const;
 
 /**
@@ -55,6 +54,8 @@ function operationFaults(released: CatalogOperation, catalog: Catalog): string[]
   const member = (operation: CatalogOperation, name: string): unknown => Reflect.get(operation, name);
   const changed = kept.filter((name) => !holds(member(released, name), member(now, name)));
   const faults = changed.map((name) => `${released.id}: ${name} is another`);
+  if (isPromised(released.mcp) && !holds(released.mcp, now.mcp))
+    faults.push(`${released.id}: mcp is another`);
   for (const { operationId, method, path } of released.routes) {
     if (!now.routes.some((route) => holds({ operationId, method, path }, route)))
       faults.push(`${released.id}: ${method} ${path} is gone`);
@@ -70,6 +71,11 @@ function operationFaults(released: CatalogOperation, catalog: Catalog): string[]
   for (const code of released.problems.filter((each) => !now.problems.includes(each)))
     faults.push(`${released.id}: it no longer declares the problem ${code}`);
   return [...faults, ...requestFaults(released.request, now.request).map((it) => `${released.id}: ${it}`)];
+}
+
+/** A model that could not call an operation, or called a preview, relies on nothing of it. */
+function isPromised({ exposure }: CatalogOperation['mcp']): boolean {
+  return exposure !== 'none' && exposure !== 'preview';
 }
 
 /** Media type and model are the document's to compare; it does not see how much of them is taken. */
