@@ -6,7 +6,7 @@ import type { Findings } from './model-tasks-types.ts';
 /** Looks for what a task needs in an answer: in its values, and in its text alone. */
 
 /** A member of an answer with its value as JSON, as a reader of the text sees it: a long one ends early. */
-export interface Fact {
+interface Fact {
   readonly name: string;
   readonly json: string;
 }

@@ -45,7 +45,7 @@ export async function planCall(
 }
 
 /** The tool whose name and description have most of the words. A sentence that leads to another tool speaks for that one. */
-export function toolFor(tools: readonly ListedTool[], words: string): ListedTool {
+function toolFor(tools: readonly ListedTool[], words: string): ListedTool {
   const asked = wordsOf(words);
   const texts = tools.map((tool) => ({ tool, text: `${tool.name} ${evidenceFor(tool, tools)}` }));
   const spread = (word: string) => texts.filter(({ text }) => commonWords([word], text) > 0).length;

@@ -42,7 +42,7 @@ export const maps: ReadonlyMap<string, ToolMap> = new Map(
 );
 
 /** The schema of rare arguments, read from its resource. */
-export async function readSchema(service: McpService, uri: string): Promise<Schema> {
+async function readSchema(service: McpService, uri: string): Promise<Schema> {
   const { result = {} } = await service.ask('writer', 'resources/read', { uri });
   const [content] = result['contents'] as readonly { text: string }[];
   return (JSON.parse(content?.text ?? '{}') as { advanced: Schema }).advanced;
@@ -97,7 +97,7 @@ export const textsOf = (result: Result): readonly string[] =>
   ((result['content'] ?? []) as readonly { readonly text: string }[]).map(({ text }) => text);
 
 /** Makes the call, and reads its answer. */
-export async function answerOf(
+async function answerOf(
   { world, texts = (text) => text }: Pick<Solver, 'world' | 'texts'>,
   step: Pick<Step, 'tool' | 'works'>,
   given: JsonObject,
@@ -129,7 +129,7 @@ function linesOf(tool: string, values: Json, given: JsonObject): string | null {
 }
 
 /** What the answer of a step lacks; empty where it solves the step from its values, its text and its lines. */
-export function faultsOf(
+function faultsOf(
   { finds }: Step,
   answer: StepAnswer,
   earlier: readonly StepAnswer[],
@@ -145,7 +145,7 @@ export function faultsOf(
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-export function fits({ inputSchema }: ListedTool, given: JsonObject): boolean {
+function fits({ inputSchema }: ListedTool, given: JsonObject): boolean {
   return ajv.compile(inputSchema)(given);
 }
 

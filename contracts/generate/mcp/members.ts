@@ -3,7 +3,7 @@ import { nullableBranch, referenceName, type Schema } from '../schema.ts';
 import type { ContractSource } from '../source.ts';
 
 /** The argument that becomes the header `Idempotency-Key`. */
-export const KEY_ARGUMENT = 'idempotencyKey';
+const KEY_ARGUMENT = 'idempotencyKey';
 
 /** A member of a request: its schema, and whether each request has it. */
 export interface RequestMember {
@@ -62,13 +62,13 @@ export function modelOf({ models }: ContractSource, name: string | null): Schema
 }
 
 /** The contract bounds the field, which may hold more than the key; an argument is the key itself. */
-export function keySchema({ limits }: ContractSource, { schema, description }: CatalogParameter): Schema {
+function keySchema({ limits }: ContractSource, { schema, description }: CatalogParameter): Schema {
   const most = limits.find(({ name }) => name === 'identifierLengthMax');
   return { ...schema, ...(typeof most?.value === 'number' ? { maxLength: most.value } : {}), description };
 }
 
 /** The header that carries the key, where the body does not. */
-export function keyParameter({ idempotency, parameters }: CatalogOperation): CatalogParameter | undefined {
+function keyParameter({ idempotency, parameters }: CatalogOperation): CatalogParameter | undefined {
   const { location } = idempotency;
   if (location?.in !== 'header' || location.pointer !== undefined) return undefined;
   return parameters.find(({ in: place, name }) => place === 'header' && name === location.name);

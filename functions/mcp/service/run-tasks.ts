@@ -14,7 +14,7 @@ import type { TaskIds, TaskPlace } from './task-ids.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
 
 /** A wait for the end of a run, of at most `waitMs`. */
-export interface EndWait {
+interface EndWait {
   readonly runId: string;
   readonly waitMs: number;
   /** Receives the share of the work that is done, from 0 to 1. */
