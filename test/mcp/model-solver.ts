@@ -129,11 +129,7 @@ function linesOf(tool: string, values: Json, given: JsonObject): string | null {
 }
 
 /** What the answer of a step lacks; empty where it solves the step from its values, its text and its lines. */
-function faultsOf(
-  { finds }: Step,
-  answer: StepAnswer,
-  earlier: readonly StepAnswer[],
-): readonly string[] {
+function faultsOf({ finds }: Step, answer: StepAnswer, earlier: readonly StepAnswer[]): readonly string[] {
   if (answer.isRefused) return ['the call is refused'];
   const before = earlier.at(-1);
   const ofValues = missingIn(answer.values, finds, before?.values ?? []);
