@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { checkCommand } from './mcp/check.ts';
+import { checkCommand, withoutEndpoint } from './mcp/check.ts';
 import { installCommand } from './mcp/install.ts';
 import { serveCommand } from './mcp/serve.ts';
 import { processInputs } from './remote/inputs.ts';
@@ -12,6 +12,14 @@ export function mcpCommand(inputs = processInputs()): Command {
   );
   for (const option of remoteOptions('local')) command.addOption(option);
   return command
+    .hook('preAction', () => {
+      for (const name of ['server', 'baseUrl']) {
+        const given: unknown = command.getOptionValue(name);
+        const source = command.getOptionValueSource(name);
+        if (typeof given === 'string' && source !== undefined)
+          command.setOptionValueWithSource(name, withoutEndpoint(given), source);
+      }
+    })
     .addCommand(serveCommand(inputs))
     .addCommand(installCommand())
     .addCommand(checkCommand(inputs));

@@ -15,7 +15,7 @@ export function checkCommand(inputs: Inputs): Command {
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  svc mcp check http://127.0.0.1:5220')
     .action(async (url: string | undefined, { output }: { output: OutputForm }, self: Command) => {
-      if (url !== undefined) self.parent?.setOptionValueWithSource('server', withoutPath(url), 'cli');
+      if (url !== undefined) self.parent?.setOptionValueWithSource('server', withoutEndpoint(url), 'cli');
       const findings = await check(await connect(self, inputs));
       const rows = findings.map(({ check: name, ok, detail }) => [ok ? 'ok' : 'fault', name, detail]);
       printLine(output === 'json' ? jsonText(findings) : textTable(rows));
@@ -25,7 +25,8 @@ export function checkCommand(inputs: Inputs): Command {
     });
 }
 
-function withoutPath(url: string): string {
+/** The address of the service, where the address of its endpoint is given. */
+export function withoutEndpoint(url: string): string {
   return url.replace(/\/mcp\/?$/, '');
 }
 
@@ -35,7 +36,8 @@ async function check(remote: Remote): Promise<readonly Finding[]> {
   const discovered = finding(
     'server/discover',
     versions.includes('2026-07-28'),
-    error?.message ?? `revisions: ${versions.join(', ')}`,
+    // The endpoint lists the revisions that clients choose without `initialize`.
+    error?.message ?? 'answers 2026-07-28, the revision of this check',
   );
   if (!discovered.ok) return [discovered];
   const tools = await itemsOf(remote, 'tools/list', 'tools');
@@ -47,7 +49,9 @@ async function check(remote: Remote): Promise<readonly Finding[]> {
     finding(
       'mirrored headers',
       mismatch.error?.code === -32_020,
-      mismatch.error?.message ?? 'a header that contradicts the body was accepted',
+      mismatch.error === undefined
+        ? 'a header that contradicts the body was accepted'
+        : 'a header that contradicts the body is refused',
     ),
   ];
 }

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { parseJson } from '../../functions/kernel/json-text.ts';
 import { ToolError } from '../output.ts';
 import type { Remote } from '../remote.ts';
+import { remedyOf } from './remedies.ts';
 
 /** Messages to the MCP endpoint of a service, as a client of the revision 2026-07-28 sends them. */
 
@@ -40,8 +42,16 @@ export async function ask(
   const status = answer.statusCode ?? 0;
   const message = messageIn(text.toString('utf8'));
   // A problem document is the answer of HTTP, not of the protocol.
-  if (message === null) throw await remote.refusal(answer, text);
+  if (message === null) throw await refusalOf(remote, answer, text);
   return { status, ...message };
+}
+
+async function refusalOf(remote: Remote, answer: IncomingMessage, text: Buffer): Promise<Error> {
+  const refusal = await remote.refusal(answer, text);
+  const remedy = remedyOf(answer.statusCode ?? 0);
+  return remedy === undefined
+    ? refusal
+    : new ToolError(`${refusal.message} ${remedy}`, refusal.exitCode, { cause: refusal });
 }
 
 function messageIn(text: string): Omit<McpReply, 'status'> | null {

@@ -11,6 +11,7 @@ test('the head of a request is shown without its credentials', () => {
     ['X-Svc-Api-Key', 'another-secret'],
     ['X-Serverless-Authorization', 'Bearer token-1'],
     ['X-Anything', 'that no list names'],
+    ['MCP-Protocol-Version', '2025-11-25'],
     ['Content-Type', 'application/json'],
   ] as const;
   const request = { method: 'POST', path: '/a', headers, body: Buffer.from('{}') };
@@ -21,6 +22,7 @@ test('the head of a request is shown without its credentials', () => {
     '> X-Svc-Api-Key: [redacted]',
     '> X-Serverless-Authorization: [redacted]',
     '> X-Anything: [redacted]',
+    '> MCP-Protocol-Version: 2025-11-25',
     '> Content-Type: application/json',
     '> Content-Length: 2',
   ]);

@@ -13,7 +13,16 @@ export function redactorOf(secrets: readonly string[]): Redact {
 }
 
 /** The request headers that are printed with values; values of other headers may be credentials. */
-const shownHeaders = new Set(['host', 'user-agent', 'accept', 'content-type', 'idempotency-key']);
+const shownHeaders = new Set([
+  'host',
+  'user-agent',
+  'accept',
+  'content-type',
+  'idempotency-key',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+]);
 
 export function requestHead(server: URL, request: RemoteRequest, target: string, redact: Redact): string[] {
   const shown = request.headers.map(([name, value]) => {

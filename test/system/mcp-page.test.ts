@@ -42,6 +42,7 @@ test('svc mcp check finds faults', async () => {
   const off = await reader.run('svc mcp check $SVC_BASE_URL', 'sh');
   expect(off.code).not.toBe(0);
   expect(off.stderr).toContain('route_not_found');
+  expect(off.stderr).toContain('Mcp:Enabled');
 });
 
 test('a script in the place of a model searches, reads and starts a task', async () => {

@@ -301,6 +301,41 @@ describe('svc mcp install', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith(`broken-${client}`))).toHaveLength(1);
   });
 
+  test.each([
+    ['cursor', { type: 'http', httpUrl: 'https://a.example/mcp' }],
+    ['vscode', { serverUrl: 'https://a.example/mcp', headers: { Authorization: 'Bearer x' } }],
+    ['claude-code', { type: 'sse', url: 'https://a.example/mcp' }],
+    ['claude-desktop', { type: 'streamable-http' }],
+  ])('leaves an entry of %s that is a server at an address', async (client, entry) => {
+    const given = join(folder, `address-${client}.json`);
+    const text = JSON.stringify({ mcpServers: { svc: entry }, servers: { svc: entry } });
+    writeFileSync(given, text);
+    const { code, stderr } = await install(client, '--write', '--file', given);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is a server at an address')]);
+    expect(readFileSync(given, 'utf8')).toBe(text);
+  });
+
+  test('takes a file of Codex that begins with a mark of its encoding', async () => {
+    const given = join(folder, 'marked.toml');
+    writeFileSync(given, '\uFEFFmodel = "x"\r\n');
+    expect((await install('codex', '--write', '--file', given)).code).toBe(0);
+    expect(readFileSync(given, 'utf8')).toMatch(/^\uFEFFmodel = "x"\r\n\r\n\[mcp_servers\.svc\]\r\n/);
+  });
+
+  test('says what is wrong with a folder, a credential that is not there, and an address that ChatGPT cannot reach', async () => {
+    const folderGiven = await install('cursor', '--write', '--file', folder);
+    expect(folderGiven.stderr).toContain('it is a folder');
+    const missing = join(folder, 'no-token');
+    const entry = await install('cursor', '--identity-token-file', missing);
+    expect([entry.code, entry.stderr]).toEqual([0, expect.stringContaining(`${missing} is not there`)]);
+    expect((await install('chatgpt')).stderr).toContain('ChatGPT cannot reach');
+  });
+
+  test('takes the address of the endpoint for that of the service', async () => {
+    const { stdout } = await runTool(['mcp', 'install', 'cursor', '--server', `${server.address}/mcp`]);
+    expect(stdout).toContain(`"${server.address}"`);
+  });
+
   test('prints the entry for each program, with the place of its file', async () => {
     const claude = await install('claude-code');
     expect(JSON.parse(claude.stdout)).toMatchObject({ mcpServers: { svc: { type: 'stdio' } } });

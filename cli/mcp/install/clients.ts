@@ -1,7 +1,7 @@
 import { posix, win32 } from 'node:path';
 import type { ClientName } from './client-names.ts';
-import { jsonHas, withJsonValue } from './json-entry.ts';
-import { tomlHas, withTomlMembers } from './toml-entry.ts';
+import { jsonObjectAt, withJsonValue } from './json-entry.ts';
+import { tomlNames, withTomlMembers } from './toml-entry.ts';
 
 /** The desktop programs that `svc mcp install` knows, and the form and the place of their entries. */
 
@@ -63,7 +63,7 @@ export const mcpClients: Readonly<Record<Exclude<ClientName, 'chatgpt'>, McpClie
       joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'config.toml'),
     merged(text, name, entry) {
       const path = ['mcp_servers', name];
-      if (tomlHas(text, path, 'url')) throw new Error(isAddress(name));
+      if (tomlNames(text, path).some(namesAddress)) throw new Error(isAddress(name));
       return withTomlMembers(text, path, membersOf(entry));
     },
     next: 'Start Codex again.',
@@ -76,13 +76,19 @@ function jsonForm(section: string, typed: boolean): Pick<McpClient, 'text' | 'me
     text: (name, entry) => JSON.stringify({ [section]: { [name]: whole(entry) } }, null, 2),
     // Member by member: an entry that is there keeps its other members, such as `env`.
     merged(text, name, entry) {
-      if (jsonHas(text, [section, name, 'url'])) throw new Error(isAddress(name));
+      const { type = 'stdio', ...others } = jsonObjectAt(text, [section, name]);
+      if (type !== 'stdio' || Object.keys(others).some(namesAddress)) throw new Error(isAddress(name));
       return Object.entries(whole(entry)).reduce(
         (rest, [member, value]) => withJsonValue(rest, [section, name, member], value),
         text,
       );
     },
   };
+}
+
+/** `url`, and what programs call it otherwise: `httpUrl`, `serverUrl`. */
+function namesAddress(member: string): boolean {
+  return /url$/i.test(member);
 }
 
 function isAddress(name: string): string {

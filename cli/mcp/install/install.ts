@@ -3,6 +3,7 @@ import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isLoopbackHost } from '../../../functions/http/loopback-host.ts';
 import { exists } from '../../init/files.ts';
 import { writeTogether } from '../../init/rewrite.ts';
 import { exitCodes, printLine, ToolError, warn } from '../../output.ts';
@@ -35,6 +36,9 @@ function installForChatgpt(address: string, { write: isWritten, file }: InstallO
       'ChatGPT has no file of servers: without --write the command prints the steps.',
       exitCodes.usage,
     );
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== 'https:' || isLoopbackHost(hostname))
+    warn(`ChatGPT cannot reach ${address}: give the public HTTPS address of the service with --server.`);
   printLine(chatgptText(address));
 }
 
@@ -55,7 +59,9 @@ function entryOf(command: Command, address: string): ServeCommand {
   ] as const;
   for (const [option, file] of files) {
     if (file === '-') throw new ToolError(`${option} must name a file.`, exitCodes.usage);
-    if (file !== undefined) args.push(option, resolve(file));
+    if (file === undefined) continue;
+    args.push(option, resolve(file));
+    if (!exists(file)) warn(`${resolve(file)} is not there: svc mcp serve ends until it is.`);
   }
   if (options.apiKeyHeader !== 'X-Svc-Api-Key') args.push('--api-key-header', options.apiKeyHeader);
   if (given('timeout')) args.push('--timeout', String(options.timeout));
@@ -73,7 +79,7 @@ function placesHere() {
 
 async function write(client: McpClient, file: string, name: string, entry: ServeCommand): Promise<void> {
   const isThere = exists(file);
-  const bytes = isThere ? await readFile(file) : Buffer.alloc(0);
+  const bytes = isThere ? await bytesOf(file) : Buffer.alloc(0);
   const old = textOf(bytes, file);
   const text = mergedInto(client, file, old, name, entry);
   if (isThere && text === old) {
@@ -95,6 +101,16 @@ function mergedInto(client: McpClient, file: string, old: string, name: string, 
     const why = error instanceof Error ? error.message : String(error);
     const words = `${file} was left as it is: ${why}. Put the entry there by hand; without --write the command prints it.`;
     throw new ToolError(words, exitCodes.failed, { cause: error });
+  }
+}
+
+async function bytesOf(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EISDIR' ? 'it is a folder' : `it cannot be read (${code ?? 'unknown'})`;
+    throw new ToolError(`${file} was left as it is: ${why}.`, exitCodes.failed, { cause: error });
   }
 }
 

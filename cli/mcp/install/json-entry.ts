@@ -12,17 +12,17 @@ export function withJsonValue(text: string, path: readonly string[], value: unkn
   return `${mark}${set(given, given.search(/\S/), path, value, 1)}`;
 }
 
-/** Whether the JSON text has a value at the path. A broken text has none. */
-export function jsonHas(text: string, path: readonly string[]): boolean {
+/** The object at the path; an empty one where there is none, as in a broken text. */
+export function jsonObjectAt(text: string, path: readonly string[]): Readonly<Record<string, unknown>> {
   try {
     const root = parseJson(text.replace(/^\uFEFF/, ''));
     const found = path.reduce<unknown>(
       (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
       root,
     );
-    return found !== undefined;
+    return isObject(found) ? found : {};
   } catch {
-    return false;
+    return {};
   }
 }
 

@@ -34,9 +34,9 @@ export function withTomlMembers(
   return edited(text, edits);
 }
 
-/** Whether the table has the member. */
-export function tomlHas(text: string, path: readonly string[], member: string): boolean {
-  return scanToml(text).values.some(({ table, key }) => isSame(table, path) && isSame(key, [member]));
+/** The names of the members of the table. */
+export function tomlNames(text: string, path: readonly string[]): readonly string[] {
+  return scanToml(text).values.flatMap(({ table, key }) => (isSame(table, path) ? [key.join('.')] : []));
 }
 
 interface Edit {

@@ -26,6 +26,8 @@ export function scanToml(text: string): TomlStatements {
   const values: TomlValue[] = [];
   const seen = new Set<string>();
   const scanner = new Scanner(text);
+  // Editors on Windows write a mark of the encoding first.
+  scanner.takes('\uFEFF');
   let table: readonly string[] = [];
   const once = (kind: string, path: readonly string[]) => {
     const name = `${kind}${JSON.stringify(path)}`;

@@ -1,4 +1,5 @@
 import { parseJson } from '../../../functions/kernel/json-text.ts';
+import { remedyOf } from '../remedies.ts';
 import { eventsOf } from './events.ts';
 import { errorLine, isMembers, type Members, type MessageId } from './message.ts';
 
@@ -69,20 +70,10 @@ export function failure(id: MessageId, message: string, data?: Members): AnswerL
 async function refusalOf(answer: HttpAnswer, body: Buffer): Promise<[message: string, data: Members]> {
   const { status, retryAfterSeconds } = answer;
   const words = (await answer.refusal(body)).replaceAll(/\s*\n\s*/g, '; ').replace(/\.+$/, '');
-  const remedy = remedies.find(([statuses]) => statuses.includes(status))?.[1];
+  const remedy = remedyOf(status);
   const data = { status, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   return [remedy === undefined ? `${words}.` : `${words}. ${remedy}`, data];
 }
-
-const remedies: readonly (readonly [statuses: readonly number[], words: string])[] = [
-  [
-    [401, 403],
-    'Give svc mcp serve a credential that the service takes: it reads the credential file again for each message.',
-  ],
-  [[404, 405], 'Look whether --server names the service, and whether it serves MCP (Mcp:Enabled).'],
-  [[413], 'Send a smaller message.'],
-  [[429, 502, 503, 504], 'Try again later.'],
-];
 
 function messageIn(text: string): Members | null {
   try {
