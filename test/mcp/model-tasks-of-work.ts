@@ -45,7 +45,7 @@ const importOf = (id: string, more: Members): Members => ({
 export const workTasks: readonly ModelTask[] = [
   {
     words:
-      'Start a run of the handler for invoices with the month of May, say its result, and what its input was.',
+      'Start a run of the handler for invoices in the chain may-2026, say its result, and what its input was.',
     steps: [
       {
         words: 'start a run of a handler',
@@ -53,13 +53,15 @@ export const workTasks: readonly ModelTask[] = [
         with: {
           handlerId: value('the id of the handler', HANDLER),
           payload: value('the input of the handler', { month: 'May' }),
-          advanced: parts('', { scope: value('the scope of the run', SCOPE) }),
+          scope: value('the product and tenant of the run', SCOPE),
+          advanced: parts('', { correlationId: value('the chain of the caller', 'may-2026') }),
         },
         works: true,
         finds: {
           holds: [
             ['status', 'succeeded'],
             ['rendered', { month: 'May' }],
+            ['correlationId', 'may-2026'],
           ],
         },
       },

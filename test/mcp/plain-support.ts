@@ -23,7 +23,7 @@ export const scope = { productId: 'papers', tenantId: 'acme' };
 /** A run of a handler outside: it stays queued until a worker takes it or a caller cancels it. */
 export const waitingRun = (more: Members = {}, of: Members = scope): Members => ({
   handlerId: 'invoice.render',
-  advanced: { scope: of },
+  scope: of,
   ...more,
 });
 

@@ -317,7 +317,7 @@ describe('each task is the run or job that REST starts with the same key', () =>
 });
 
 test('O06: the step that a worker names is returned as one line that is marked as data', async () => {
-  const given = { handlerId: HANDLER, advanced: { scope }, idempotencyKey: 'with-a-step' };
+  const given = { handlerId: HANDLER, scope, idempotencyKey: 'with-a-step' };
   const body = { handlerId: HANDLER, scope, idempotencyKey: 'with-a-step' };
   const started = await rest('startExecutionRun', { body });
   const { id: runId } = started.json<{ id: string }>();
@@ -343,7 +343,7 @@ test('O06: the step that a worker names is returned as one line that is marked a
 });
 
 test('a task that is cancelled ends as its run does', async () => {
-  const given = { handlerId: HANDLER, advanced: { scope }, idempotencyKey: 'to-cancel' };
+  const given = { handlerId: HANDLER, scope, idempotencyKey: 'to-cancel' };
   const created = await callTool(service, 'writer', 'svc_execution_start_run_v1', given);
   const taskId = String(created['taskId']);
   const body = { handlerId: HANDLER, scope, idempotencyKey: 'to-cancel' };

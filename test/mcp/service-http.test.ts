@@ -212,7 +212,7 @@ describe('O11: a flood', () => {
   ])('of %s ends as soon as over REST', async (_, handlerId, text) => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '40' } });
     const scope = { productId: 'papers', tenantId: 'acme' };
-    const given = { handlerId, advanced: { scope }, payload: { text } };
+    const given = { handlerId, scope, payload: { text } };
     const params = { name: 'svc_execution_start_run_v1', arguments: given, _meta: withCapabilities(TASKS) };
     const startsUntilRefused = async (socketAddress: string, request: InjectedRequest) => {
       for (let starts = 0; ; starts += 1) {
@@ -242,7 +242,7 @@ describe('O11: a flood', () => {
   test('of task reads is refused with 429, and with the time of a retry', async () => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '2' } });
     const scope = { productId: 'papers', tenantId: 'acme' };
-    const given = { handlerId: 'invoice.render', advanced: { scope } };
+    const given = { handlerId: 'invoice.render', scope };
     const { taskId } = await callTool(limited, 'writer', 'svc_execution_start_run_v1', given);
     const params = { taskId, _meta: withCapabilities(TASKS) };
     const headers = { ...fieldsOf('tasks/get', params), [IDENTITY]: 'writer' };
@@ -292,7 +292,7 @@ describe('the log of a refused call has the same fields as over REST', () => {
     const headers = { [IDENTITY]: 'writer' };
     await logged.call({ method, path, headers, ...(method === 'GET' ? {} : { body: given }) });
     const { scope, ...plain } = given as Partial<typeof foreign>;
-    const sent = scope === undefined ? given : { ...plain, advanced: { scope } };
+    const sent = scope === undefined ? given : { ...plain, scope };
     await logged.ask('writer', 'tools/call', { name, arguments: sent });
     const [overRest, overMcp, ...more] = logged.lines
       .map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -43,7 +43,7 @@ const scope = { productId: 'papers', tenantId: 'acme' };
 
 /** A run of an external handler: it stays queued until somebody cancels it. */
 async function waitingRun(more: object = {}): Promise<Readonly<Record<string, unknown>>> {
-  return callTool(service, 'writer', RUN, { handlerId: 'invoice.render', advanced: { scope }, ...more });
+  return callTool(service, 'writer', RUN, { handlerId: 'invoice.render', scope, ...more });
 }
 
 test('a task is created, found by any instance, and ends with the job as its result', async () => {

@@ -291,3 +291,15 @@ describe('resources', () => {
     expect(error).toMatchObject({ code: -32602, data: { uri: 'svc://nothing/v1' } });
   });
 });
+
+test('a run without a scope is refused with the argument that it lacks', async () => {
+  const name = 'svc_execution_start_run_v1';
+  const result = await callTool(service, 'writer', name, { handlerId: 'invoice.render' });
+  expect(result).toMatchObject({
+    isError: true,
+    _meta: { 'svc.runtime/problem': { code: 'permission_denied' } },
+  });
+  expect(JSON.stringify(result['content'])).toContain('Add \\"scope\\"');
+  const tool = found.definitions.find(({ definition }) => definition.name === name);
+  expect(tool?.definition).toHaveProperty('inputSchema.properties.scope.required', ['productId', 'tenantId']);
+});

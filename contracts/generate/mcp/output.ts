@@ -8,17 +8,18 @@ import type { AnswerMap } from './types.ts';
  * The first two levels of an answer. Its root is an object, so a list stands in the member `items`. No member is required, because
  * `include` decides about some, and a long answer comes in parts.
  */
-export function toolOutput(source: ContractSource, model: Schema, answer: AnswerMap): Json {
+export function toolOutput(source: ContractSource, model: Schema, answer: AnswerMap, exposure: string): Json {
   const omitted = new Set([...(answer.omits ?? []), ...Object.values(answer.include ?? {}).flat()]);
   const whole = resolved(source, model);
   const isList = typesOf(whole).includes('array');
   const root: Schema = isList ? { type: 'object', properties: { items: model } } : whole;
   const { type = 'object', properties = {} } = levelOf(source, root, { depth: 2, at: '', omitted });
-  const cut = isList || answer.items !== undefined ? { nextOffset: { type: 'integer' } } : { part };
+  const ofOthers = exposure === 'task' ? {} : { part };
+  const cut = isList || answer.items !== undefined ? { nextOffset: { type: 'integer' } } : ofOthers;
   return { type, properties: { ...properties, ...cut } } as unknown as Json;
 }
 
-/** A part of a long answer as text: text, offset, nextOffset, length and hash. */
+/** A part of a long answer as text: text, offset, nextOffset, length and hash. The result of a task has no parts. */
 const part: Schema = { type: 'object' };
 
 interface Place {

@@ -27,7 +27,7 @@ export function mappedTool(source: ContractSource, operation: CatalogOperation):
     title: map.title ?? operation.summary,
     description: map.description,
     ...toolInput(source, operation, map, isList),
-    outputSchema: toolOutput(source, model, map.answer ?? {}),
+    outputSchema: toolOutput(source, model, map.answer ?? {}, operation.mcp.exposure),
     map: {
       ...writtenMap(map, typesOf(model).includes('array')),
       ...(operation.mcp.exposure === 'task' ? { nullable: nullableMembers(model) } : {}),
