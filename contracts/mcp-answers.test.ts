@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fallbackOf, type Given } from '../functions/config/setting.ts';
+import { mcp } from '../functions/config/settings/mcp.ts';
 import type { Json as AnswerJson, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { itemsName, shownAnswer } from '../functions/mcp/service/mapped-answer.ts';
 import { mappedResult } from '../functions/mcp/service/mapped-result.ts';
+import { valueAt } from '../functions/mcp/service/member-paths.ts';
 import type { ToolMap } from '../functions/mcp/service/tool-map.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
 import { modelOf, resolved } from './generate/mcp/members.ts';
@@ -16,20 +19,24 @@ const CHARACTERS_MAX = 25_000;
 
 const source = readSource(resolve(import.meta.dirname, '..'));
 
-const lists = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
-  if (map === undefined || exposure === 'task' || itemsName(map) === null) return [];
+const reads = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
+  if (map === undefined || exposure === 'task') return [];
   const operation = source.catalog.operations.find(({ id }) => id === operationId);
   const answer = operation?.responses.find(({ status }) => status < 300);
   const { name } = definition as unknown as { readonly name: string };
   return [{ name, operationId, map, model: modelOf(source, answer?.schema ?? null) }];
 });
 
+const lists = reads.filter(({ map }) => itemsName(map) !== null);
+/** Their answers come whole, or in parts of their text. */
+const others = reads.filter(({ map }) => itemsName(map) === null);
+
 interface Size {
   readonly items: number;
   readonly text: number;
 }
 
-/** A value of the model with every member, long texts and long lists; numbers are the index `at` of the item. */
+/** A value of the model with every member, long texts and long lists; numbers and texts begin with the index `at` of the item. */
 function largeValue(given: Schema, size: Size, depth = 0, at = 0): AnswerJson {
   const schema = resolved(source, given);
   const { enum: values, const: only, properties, items, maxLength, additionalProperties } = schema;
@@ -39,7 +46,7 @@ function largeValue(given: Schema, size: Size, depth = 0, at = 0): AnswerJson {
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return at;
   if (type === 'string')
-    return 'Eine Größe, "so". '.repeat(60).slice(0, Math.min(maxLength ?? size.text, size.text));
+    return `${at} ${'Eine Größe, "so". '.repeat(600)}`.slice(0, Math.min(maxLength ?? size.text, size.text));
   if (items !== undefined) {
     const count = depth <= 1 ? size.items : 3;
     return Array.from({ length: count }, (_, index) => largeValue(items, size, depth + 1, index));
@@ -76,14 +83,18 @@ function partsOf(map: ToolMap, operationId: string, text: string): readonly Part
   }
 }
 
+function listAt(values: JsonObject, path: string): readonly AnswerJson[] {
+  return valueAt(values, path) as readonly AnswerJson[];
+}
+
 /** Each part has the entries of other lists that belong to its items, and no others. */
 function expectFollowers(map: ToolMap, parts: readonly Part[]): void {
   const name = itemsName(map) ?? '';
-  for (const [list, { member, item }] of Object.entries(map.answer.follows ?? {}))
+  for (const [list, { members, item }] of Object.entries(map.answer.follows ?? {}))
     for (const { values } of parts.filter(({ values: each }) => each['shortened'] === undefined)) {
-      const ids = (values[name] as readonly JsonObject[]).map((each) => each[item]);
-      const named = (values[list] as readonly JsonObject[]).map((each) => each[member]);
-      expect([...new Set(named)]).toEqual(ids);
+      const ids = listAt(values, name).map((each) => valueAt(each, item));
+      for (const member of members)
+        expect([...new Set(listAt(values, list).map((each) => valueAt(each, member)))]).toEqual(ids);
     }
 }
 
@@ -95,6 +106,7 @@ describe('the default answer of a list', () => {
       'svc_execution_list_handlers_v1',
       'svc_execution_list_runs_v1',
       'svc_graph_list_provider_shapes_v1',
+      'svc_graph_traverse_v1',
       'svc_providers_list_v1',
       'svc_rag_build_context_v1',
       'svc_records_query_v1',
@@ -112,12 +124,13 @@ describe('the default answer of a list', () => {
   describe.each(sizes)('of %s', (_, size) => {
     test.each(lists.map((each) => [each.name, each] as const))('fits %s', (_name, list) => {
       const { map, operationId, model } = list;
-      const answer = largeValue(model, size);
+      // The list may stand a level deeper.
+      const answer = largeValue(model, size, 1 - (itemsName(map) ?? '').split('/').length);
       const parts = partsOf(map, operationId, JSON.stringify(answer));
       const name = itemsName(map) ?? '';
-      const whole = shownAnswer(map, answer, [])[name] as readonly AnswerJson[];
+      const whole = listAt(shownAnswer(map, answer, []), name);
       for (const { characters } of parts) expect(characters).toBeLessThanOrEqual(CHARACTERS_MAX);
-      const items = parts.flatMap(({ values }) => values[name] as readonly AnswerJson[]);
+      const items = parts.flatMap(({ values }) => listAt(values, name));
       expect(items).toHaveLength(whole.length);
       const isWhole = parts.every(({ values }) => values['shortened'] === undefined);
       if (size.text < 100) expect(isWhole).toBe(true);
@@ -125,4 +138,52 @@ describe('the default answer of a list', () => {
       expectFollowers(map, parts);
     });
   });
+});
+
+describe('the default answer of a tool that reads one thing', () => {
+  test('is looked at for each such tool', () => {
+    expect(others.map(({ name }) => name).sort()).toEqual([
+      'svc_collections_get_v1',
+      'svc_collections_inspect_v1',
+      'svc_execution_get_run_v1',
+      'svc_graph_doctor_collection_v1',
+      'svc_graph_get_provider_shape_v1',
+      'svc_graph_inspect_collection_v1',
+      'svc_rag_build_prompt_v1',
+      'svc_records_count_v1',
+      'svc_records_get_v1',
+    ]);
+  });
+
+  const size = { items: 100, text: 300 };
+  const given: Given = { environment: 'production', host: 'embedded' };
+  test.each(others.map((each) => [each.name, each] as const))(
+    'comes in bounded parts: %s',
+    (_name, other) => {
+      const { map, operationId, model } = other;
+      const answer = largeValue(model, size);
+      const text = JSON.stringify(answer);
+      const terms = {
+        lengthMax: fallbackOf(mcp.resultCharactersMax, given),
+        textContent: 'compact',
+      } as const;
+      let joined = '';
+      for (let offset: number | null = null; ; ) {
+        const { content, structuredContent } = mappedResult(
+          map,
+          { operationId, text, include: [], offset },
+          terms,
+        );
+        const sent = JSON.stringify(structuredContent).length + JSON.stringify(content[0]?.text).length;
+        // The values and the text, each within the bound of the setting.
+        expect(sent).toBeLessThanOrEqual(2 * terms.lengthMax);
+        const { part } = structuredContent as { part?: { text: string; nextOffset: number | null } };
+        joined += part?.text ?? JSON.stringify(structuredContent);
+        if (part === undefined || part.nextOffset === null) break;
+        expect(part.nextOffset).toBeGreaterThan(offset ?? 0);
+        offset = part.nextOffset;
+      }
+      expect(JSON.parse(joined)).toEqual(shownAnswer(map, answer, []));
+    },
+  );
 });

@@ -17,20 +17,29 @@ export interface ToolArgument {
 
 export type Arguments = Readonly<Record<string, string | ToolArgument>>;
 
+/** The members of an entry that name items, the member that they name, and the values of the line of an entry. */
+interface ListFollower {
+  readonly members: readonly string[];
+  readonly item: string;
+  readonly line?: readonly string[];
+}
+
 /** How a tool shows the answer of its operation. */
 export interface AnswerMap {
-  /** The member that lists the items; absent for an answer that is a list. */
+  /** The path of the list of items, such as `projection/nodes`; absent for an answer that is a list. */
   readonly items?: string;
   /** Paths from an item to the values of its line, such as `record/id`. */
   readonly line?: readonly string[];
+  /** Paths from the answer to the values of one line below the items. */
+  readonly summary?: readonly string[];
   /** The most characters of a value in a line; absent: 300. */
   readonly excerpt?: number;
   /** Paths that the schema does not describe, and that the answer of a tool lacks. The result of a task is whole. */
   readonly omits?: readonly string[];
   /** Paths below which texts are cut to `most` characters, unless `include` names `texts`. */
   readonly texts?: { readonly paths: readonly string[]; readonly most: number };
-  /** By name of another list of the answer: its member that names an item, and the member of the item. A part has those of its items. */
-  readonly follows?: Readonly<Record<string, { readonly member: string; readonly item: string }>>;
+  /** By path of another list of the answer, how its entries name items. A part has those of its items. */
+  readonly follows?: Readonly<Record<string, ListFollower>>;
   /** By value of the argument `include`, the paths that the answer lacks without it, with `*` for the items of a list. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

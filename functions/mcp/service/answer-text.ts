@@ -1,7 +1,9 @@
-import type { Json } from '../../kernel/canonical-json.ts';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
+import { entriesByItem } from './followers.ts';
 import { itemsName, type ShownItems } from './mapped-answer.ts';
+import { valueAt } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** The most characters of a value in a line, where the map states no other number. */
@@ -14,7 +16,7 @@ const SHORTENED = 'The item is too long for a list, so its long members are cut 
  * on. Candidates for one result share their items, so the line of an item is written once.
  */
 export function answerText(map: ToolMap, include: readonly string[]): (candidate: ShownItems) => string {
-  const { line = [], excerpt = EXCERPT_MAX } = map.answer;
+  const { line = [], summary = [], excerpt = EXCERPT_MAX } = map.answer;
   const added = addedPaths(map, include);
   // A caller that asks for the whole texts gets them.
   const most = include.includes('texts') ? Number.POSITIVE_INFINITY : excerpt;
@@ -29,15 +31,38 @@ export function answerText(map: ToolMap, include: readonly string[]): (candidate
     return text;
   };
   return ({ shown, items, offset, count }) => {
-    const lines = items.map((item, at) => `${offset + at + 1}. ${lineOfItem(item)}`);
-    const rest = lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY);
+    const below = followingLines(map, shown, items);
+    const lines = items.flatMap((item, at) => [
+      `${offset + at + 1}. ${lineOfItem(item)}`,
+      ...(below[at] ?? []),
+    ]);
+    const further = [
+      lineOf(shown, summary, excerpt),
+      lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY),
+    ];
     return [
       ...(count === 0 ? ['No items.'] : lines),
       ...(shown['shortened'] === true ? [SHORTENED] : []),
-      ...(rest === '' ? [] : [rest]),
+      ...further.filter((text) => text !== ''),
       ...goingOn(shown, offset + items.length, count),
     ].join('\n');
   };
+}
+
+/** By item, a line for each entry of other lists that follows it. */
+function followingLines(
+  { answer: { follows = {}, excerpt = EXCERPT_MAX } }: ToolMap,
+  shown: JsonObject,
+  items: readonly Json[],
+): readonly (readonly string[])[] {
+  const lists = Object.entries(follows).flatMap(([list, follower]) => {
+    const { line } = follower;
+    const entries = valueAt(shown, list);
+    if (line === undefined || !isJsonList(entries)) return [];
+    const byItem = entriesByItem(entries, items, follower);
+    return [byItem.map((own) => own.map((entry) => `   - ${lineOf(entry, line, excerpt)}`))];
+  });
+  return items.map((_, at) => lists.flatMap((byItem) => byItem[at] ?? []));
 }
 
 /** The paths of the parts that the caller asks for: those from an item, and those from the answer. */
@@ -54,16 +79,11 @@ function addedPaths(map: ToolMap, include: readonly string[]) {
 function lineOf(item: Json, paths: readonly string[], most: number): string {
   return paths
     .flatMap((path) => {
-      const names = path.split('/');
-      const value = names.reduce<Json | undefined>((at, name) => memberOf(at, name), item);
+      const value = valueAt(item, path);
       if (value === undefined || value === null || isEmpty(value)) return [];
-      return [`${names.at(-1)}=${excerptOf(value, most)}`];
+      return [`${path.split('/').at(-1)}=${excerptOf(value, most)}`];
     })
     .join(' ');
-}
-
-function memberOf(value: Json | undefined, name: string): Json | undefined {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 function isEmpty(value: Json): boolean {

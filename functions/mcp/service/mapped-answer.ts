@@ -2,6 +2,8 @@ import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
+import { followersOf } from './followers.ts';
+import { valueAt, withValueAt } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** The answer of an operation as the object that a tool shows, without the parts that `include` does not name. */
@@ -50,7 +52,7 @@ function without(value: Json, paths: readonly (readonly string[])[]): Json {
   );
 }
 
-/** The name of the member that lists the items; `null` for an answer without a list. */
+/** The path of the list of items; `null` for an answer without a list. */
 export function itemsName({ isList, answer }: ToolMap): string | null {
   return isList ? 'items' : (answer.items ?? null);
 }
@@ -76,13 +78,15 @@ export function shownItems(
   fits: (candidate: ShownItems) => boolean,
 ): ShownItems {
   const name = itemsName(map) ?? '';
-  const all = isJsonList(answer[name]) ? answer[name] : [];
+  const list = valueAt(answer, name);
+  const all = isJsonList(list) ? list : [];
   if (offset > all.length)
     throw invalidMember(`/${OFFSET_ARGUMENT}`, `is after the last item: the answer has ${all.length}`);
+  const withFollowers = followersOf(map.answer.follows ?? {}, answer, all);
   const from = (size: number): ShownItems => {
     const items = all.slice(offset, offset + size);
     const end = offset + items.length;
-    const own = { ...answer, ...followers(map, answer, items), [name]: items };
+    const own = withFollowers(withValueAt(answer, name, items), offset, end);
     const { continuationToken: _token, ...rest } = own;
     const shown = end < all.length ? { ...rest, nextOffset: end } : own;
     return { shown, items, offset, count: all.length };
@@ -99,63 +103,6 @@ export function shownItems(
   return from(least);
 }
 
-/** The parts of the other lists that belong to the items. */
-function followers(
-  { answer: { follows = {} } }: ToolMap,
-  answer: JsonObject,
-  items: readonly Json[],
-): JsonObject {
-  return Object.fromEntries(
-    Object.entries(follows).flatMap(([list, { member, item }]) => {
-      const all = answer[list];
-      if (!isJsonList(all)) return [];
-      const named = new Set(items.map((each) => (isJsonObject(each) ? each[item] : undefined)));
-      return [[list, all.filter((each) => isJsonObject(each) && named.has(each[member]))] as const];
-    }),
-  );
-}
-
-/** The answer with one item, in which no text and no other list or object is longer than `most`. It keeps how to go on. */
-export function shortAnswer(map: ToolMap, { shown, ...rest }: ShownItems, most: number): ShownItems {
-  const name = itemsName(map) ?? '';
-  const { line = [] } = map.answer;
-  const items = rest.items.map((item) => shortItem(item, line, most));
-  const others = Object.entries(shown).flatMap(([member, value]) => {
-    if (member === name || member === 'continuationToken') return [[member, value] as const];
-    if (typeof value === 'string') return [[member, cut(value, most)] as const];
-    return JSON.stringify(value).length > most ? [] : [[member, value] as const];
-  });
-  return { ...rest, items, shown: { ...Object.fromEntries(others), [name]: items, shortened: true } };
-}
-
-/** A list item that is too long alone, with the values of its line: long texts are cut, and long objects left out. */
-function shortItem(item: Json, paths: readonly string[], most: number): Json {
-  if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
-  let short: JsonObject = {};
-  for (const path of paths) short = withValue(short, path.split('/'), { of: item, most });
-  return short;
-}
-
-interface Source {
-  readonly of: Json | undefined;
-  readonly most: number;
-}
-
-function withValue(
-  short: JsonObject,
-  [name = '', ...rest]: readonly string[],
-  { of, most }: Source,
-): JsonObject {
-  const value = isJsonObject(of) && Object.hasOwn(of, name) ? of[name] : undefined;
-  if (value === undefined) return short;
-  if (rest.length > 0) {
-    const below = isJsonObject(short[name]) ? short[name] : {};
-    return { ...short, [name]: withValue(below, rest, { of: value, most }) };
-  }
-  if (typeof value === 'string') return { ...short, [name]: cut(value, most) };
-  return JSON.stringify(value).length > most ? short : { ...short, [name]: value };
-}
-
-function cut(text: string, most: number): string {
+export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/canonical-json.ts';
+import type { Followers } from './followers.ts';
 
 /**
  * How the arguments of a tool become a request, and an answer a result. The generator writes it from the entry of the
@@ -19,18 +20,20 @@ export interface ToolMap {
 }
 
 interface AnswerMap {
-  /** The member that lists the items. */
+  /** The path of the list of items. */
   readonly items?: string;
   /** Paths from an item to the values of its line of text. */
   readonly line?: readonly string[];
+  /** Paths from the answer to the values of one line below the items. */
+  readonly summary?: readonly string[];
   /** The most characters of a value in a line. */
   readonly excerpt?: number;
   /** Paths that the answer never has. The result of a task is whole. */
   readonly omits?: readonly string[];
   /** Paths below which texts are cut to `most` characters, unless `include` names `texts`. */
   readonly texts?: { readonly paths: readonly string[]; readonly most: number };
-  /** By name of another list of the answer: its member that names an item, and the member of the item. A part has those of its items. */
-  readonly follows?: Readonly<Record<string, { readonly member: string; readonly item: string }>>;
+  /** By path of another list of the answer, how its entries name items. A part has those of its items. */
+  readonly follows?: Followers;
   /** By value of the argument `include`, the paths that the answer lacks without it. */
   readonly include?: Readonly<Record<string, readonly string[]>>;
 }

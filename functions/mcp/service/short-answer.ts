@@ -1,0 +1,52 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
+import { cut, itemsName, type ShownItems } from './mapped-answer.ts';
+import { valueAt, withValueAt } from './member-paths.ts';
+import type { ToolMap } from './tool-map.ts';
+
+/** Of a list that follows the item, one entry stays for so many characters. */
+const CHARACTERS_OF_ENTRY = 4;
+
+/** The answer with one item, in which no text and no other list or object is longer than `most`. It keeps how to go on. */
+export function shortAnswer(map: ToolMap, { shown, ...rest }: ShownItems, most: number): ShownItems {
+  const name = itemsName(map) ?? '';
+  const { line = [], follows = {} } = map.answer;
+  const items = rest.items.map((item) => shortItem(item, line, most));
+  const lists = Object.keys(follows).filter((list) => isJsonList(valueAt(shown, list)));
+  let short: JsonObject = { ...shortMembers(shown, [name, ...lists], most), shortened: true };
+  for (const list of lists) {
+    const entries = valueAt(shown, list) as readonly Json[];
+    const few = entries.slice(0, Math.floor(most / CHARACTERS_OF_ENTRY));
+    const paths = follows[list]?.line;
+    const isShort = JSON.stringify(entries).length <= most;
+    // An entry without a line has no shorter form.
+    const kept = paths === undefined ? [] : few.map((entry) => shortItem(entry, paths, most));
+    short = withValueAt(short, list, isShort ? entries : kept);
+  }
+  return { ...rest, items, shown: withValueAt(short, name, items) };
+}
+
+/** The object without long lists and objects, and with short texts. Those at the paths have other rules. */
+function shortMembers(whole: JsonObject, paths: readonly string[], most: number): JsonObject {
+  const members = Object.entries(whole).flatMap(([member, value]) => {
+    if (paths.includes(member) || member === 'continuationToken') return [[member, value] as const];
+    const below = paths.flatMap((path) =>
+      path.startsWith(`${member}/`) ? [path.slice(member.length + 1)] : [],
+    );
+    if (below.length > 0 && isJsonObject(value)) return [[member, shortMembers(value, below, most)] as const];
+    if (typeof value === 'string') return [[member, cut(value, most)] as const];
+    return JSON.stringify(value).length > most ? [] : [[member, value] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+/** A list item that is too long alone, with the values of its line: long texts are cut, and long objects left out. */
+function shortItem(item: Json, paths: readonly string[], most: number): Json {
+  if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
+  return paths.reduce<JsonObject>((short, path) => {
+    const value = valueAt(item, path);
+    if (value === undefined) return short;
+    if (typeof value === 'string') return withValueAt(short, path, cut(value, most));
+    return JSON.stringify(value).length > most ? short : withValueAt(short, path, value);
+  }, {});
+}
