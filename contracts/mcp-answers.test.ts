@@ -5,7 +5,7 @@ import { mcp } from '../functions/config/settings/mcp.ts';
 import type { Json as AnswerJson, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { itemsName, shownAnswer } from '../functions/mcp/service/mapped-answer.ts';
 import { mappedResult } from '../functions/mcp/service/mapped-result.ts';
-import { valueAt } from '../functions/mcp/service/member-paths.ts';
+import { valueAtPath } from '../functions/mcp/service/member-paths.ts';
 import type { ToolMap } from '../functions/mcp/service/tool-map.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
 import { modelOf, resolved } from './generate/mcp/members.ts';
@@ -84,7 +84,7 @@ function partsOf(map: ToolMap, operationId: string, text: string): readonly Part
 }
 
 function listAt(values: JsonObject, path: string): readonly AnswerJson[] {
-  return valueAt(values, path) as readonly AnswerJson[];
+  return valueAtPath(values, path) as readonly AnswerJson[];
 }
 
 /** Each part has the entries of other lists that belong to its items, and no others. */
@@ -92,9 +92,9 @@ function expectFollowers(map: ToolMap, parts: readonly Part[]): void {
   const name = itemsName(map) ?? '';
   for (const [list, { members, item }] of Object.entries(map.answer.follows ?? {}))
     for (const { values } of parts.filter(({ values: each }) => each['shortened'] === undefined)) {
-      const ids = listAt(values, name).map((each) => valueAt(each, item));
+      const ids = listAt(values, name).map((each) => valueAtPath(each, item));
       for (const member of members)
-        expect([...new Set(listAt(values, list).map((each) => valueAt(each, member)))]).toEqual(ids);
+        expect([...new Set(listAt(values, list).map((each) => valueAtPath(each, member)))]).toEqual(ids);
     }
 }
 

@@ -78,11 +78,11 @@ export function checkParameterHeaders(
     const header = `Mcp-Param-${name}`;
     const field = fields.encoded(header);
     if (mayLack && field === 'absent') continue;
-    if (!agrees(valueAt(toolArguments, path), field)) throw headerMismatch(header);
+    if (!agrees(valueAtPath(toolArguments, path), field)) throw headerMismatch(header);
   }
 }
 
-function valueAt(toolArguments: JsonObject, path: readonly string[]): unknown {
+function valueAtPath(toolArguments: JsonObject, path: readonly string[]): unknown {
   let value: unknown = toolArguments;
   for (const name of path)
     value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;

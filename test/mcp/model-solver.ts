@@ -4,7 +4,7 @@ import found from '../../contracts/generated/mcp/definitions.json' with { type: 
 import type { Json, JsonObject } from '../../functions/kernel/canonical-json.ts';
 import { answerText } from '../../functions/mcp/service/answer-text.ts';
 import { itemsName } from '../../functions/mcp/service/mapped-answer.ts';
-import { valueAt } from '../../functions/mcp/service/member-paths.ts';
+import { valueAtPath } from '../../functions/mcp/service/member-paths.ts';
 import type { ToolMap } from '../../functions/mcp/service/tool-map.ts';
 import {
   type Group,
@@ -122,7 +122,7 @@ function linesOf(tool: string, values: Json, given: JsonObject): string | null {
   const name = map === undefined ? null : itemsName(map);
   if (map === undefined || name === null || values === null) return null;
   const shown = values as JsonObject;
-  const items = (valueAt(shown, name) ?? []) as readonly Json[];
+  const items = (valueAtPath(shown, name) ?? []) as readonly Json[];
   const { nextOffset } = shown;
   const offset = typeof nextOffset === 'number' ? nextOffset - items.length : 0;
   const count = offset + items.length + (typeof nextOffset === 'number' ? 1 : 0);

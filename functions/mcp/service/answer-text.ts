@@ -3,7 +3,7 @@ import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
 import { entriesByItem } from './followers.ts';
 import { itemsName, type ShownItems } from './mapped-answer.ts';
-import { valueAt } from './member-paths.ts';
+import { valueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** The most characters of a value in a line, where the map states no other number. */
@@ -57,7 +57,7 @@ function followingLines(
 ): readonly (readonly string[])[] {
   const lists = Object.entries(follows).flatMap(([list, follower]) => {
     const { line } = follower;
-    const entries = valueAt(shown, list);
+    const entries = valueAtPath(shown, list);
     if (line === undefined || !isJsonList(entries)) return [];
     const byItem = entriesByItem(entries, items, follower);
     return [byItem.map((own) => own.map((entry) => `   - ${lineOf(entry, line, excerpt)}`))];
@@ -79,7 +79,7 @@ function addedPaths(map: ToolMap, include: readonly string[]) {
 function lineOf(item: Json, paths: readonly string[], most: number): string {
   return paths
     .flatMap((path) => {
-      const value = valueAt(item, path);
+      const value = valueAtPath(item, path);
       if (value === undefined || value === null || isEmpty(value)) return [];
       return [`${path.split('/').at(-1)}=${excerptOf(value, most)}`];
     })

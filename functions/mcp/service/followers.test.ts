@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { mappedResult } from './mapped-result.ts';
-import { valueAt } from './member-paths.ts';
+import { valueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 const map: ToolMap = {
@@ -42,7 +42,7 @@ function resultFor(text: string, offset: number | null = null) {
   const values = result.structuredContent as JsonObject;
   const [first] = result.content as readonly { readonly text: string }[];
   const idsAt = (path: string) =>
-    (valueAt(values, path) as readonly Json[]).map((each) => valueAt(each, 'id'));
+    (valueAtPath(values, path) as readonly Json[]).map((each) => valueAtPath(each, 'id'));
   const length = JSON.stringify(values).length + JSON.stringify(first?.text).length;
   return { values, idsAt, length, lines: (first?.text ?? '').split('\n') };
 }
@@ -57,7 +57,7 @@ describe('an answer whose lists stand below a member', () => {
       const { values, idsAt, length, lines } = resultFor(answerOf(nodes, edges), offset);
       expect(length).toBeLessThanOrEqual(25_000);
       for (const id of idsAt('graph/nodes')) seen.add(id);
-      for (const each of valueAt(values, 'graph/edges') as readonly JsonObject[])
+      for (const each of valueAtPath(values, 'graph/edges') as readonly JsonObject[])
         expect([seen.has(each['from']), seen.has(each['to'])]).toEqual([true, true]);
       met.push(...idsAt('graph/edges'));
       expect(values).toMatchObject({ graph: { id: 'g' }, nodeCount: 100 });

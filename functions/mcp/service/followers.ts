@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList } from '../../kernel/json-kinds.ts';
-import { valueAt, withValueAt } from './member-paths.ts';
+import { valueAtPath, withValueAtPath } from './member-paths.ts';
 
 /** How the entries of another list of the answer name items. */
 export interface Follower {
@@ -21,10 +21,10 @@ export function entriesByItem(
   items: readonly Json[],
   { members, item }: Follower,
 ): readonly (readonly Json[])[] {
-  const places = new Map(items.map((each, at) => [valueAt(each, item), at]));
+  const places = new Map(items.map((each, at) => [valueAtPath(each, item), at]));
   const followed = items.map((): Json[] => []);
   for (const entry of entries) {
-    const named = members.map((member) => places.get(valueAt(entry, member)) ?? 0);
+    const named = members.map((member) => places.get(valueAtPath(entry, member)) ?? 0);
     followed[Math.max(0, ...named)]?.push(entry);
   }
   return followed;
@@ -39,13 +39,13 @@ export function followersOf(
   items: readonly Json[],
 ): (part: JsonObject, begin: number, end: number) => JsonObject {
   const lists = Object.entries(follows).flatMap(([list, follower]) => {
-    const entries = valueAt(answer, list);
+    const entries = valueAtPath(answer, list);
     if (!isJsonList(entries) || items.length === 0) return [];
     return [{ list, byItem: entriesByItem(entries, items, follower) }];
   });
   return (part, begin, end) =>
     lists.reduce(
-      (given, { list, byItem }) => withValueAt(given, list, byItem.slice(begin, end).flat()),
+      (given, { list, byItem }) => withValueAtPath(given, list, byItem.slice(begin, end).flat()),
       part,
     );
 }

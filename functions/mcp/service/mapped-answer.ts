@@ -3,7 +3,7 @@ import { invalidMember } from '../../kernel/errors.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
 import { followersOf } from './followers.ts';
-import { valueAt, withValueAt } from './member-paths.ts';
+import { valueAtPath, withValueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** The answer of an operation as the object that a tool shows, without the parts that `include` does not name. */
@@ -78,7 +78,7 @@ export function shownItems(
   fits: (candidate: ShownItems) => boolean,
 ): ShownItems {
   const name = itemsName(map) ?? '';
-  const list = valueAt(answer, name);
+  const list = valueAtPath(answer, name);
   const all = isJsonList(list) ? list : [];
   if (offset > all.length)
     throw invalidMember(`/${OFFSET_ARGUMENT}`, `is after the last item: the answer has ${all.length}`);
@@ -86,7 +86,7 @@ export function shownItems(
   const from = (size: number): ShownItems => {
     const items = all.slice(offset, offset + size);
     const end = offset + items.length;
-    const own = withFollowers(withValueAt(answer, name, items), offset, end);
+    const own = withFollowers(withValueAtPath(answer, name, items), offset, end);
     const { continuationToken: _token, ...rest } = own;
     const shown = end < all.length ? { ...rest, nextOffset: end } : own;
     return { shown, items, offset, count: all.length };

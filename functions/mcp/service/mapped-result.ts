@@ -5,7 +5,7 @@ import { isEarly, type Revision } from '../revisions.ts';
 import { answerText, EXCERPT_MAX } from './answer-text.ts';
 import { boundedResult, resultOf } from './bounded-result.ts';
 import { itemsName, type ShownItems, shownAnswer, shownItems } from './mapped-answer.ts';
-import { withValueAt } from './member-paths.ts';
+import { withValueAtPath } from './member-paths.ts';
 import { shortAnswer } from './short-answer.ts';
 import type { ToolMap } from './tool-map.ts';
 
@@ -83,7 +83,7 @@ function lengthsOf(name: string, most: number): (candidate: ShownItems) => numbe
   };
   return ({ shown, items }) => {
     const commas = Math.max(0, items.length - 1);
-    let length = JSON.stringify(withValueAt(shown, name, [])).length + commas;
+    let length = JSON.stringify(withValueAtPath(shown, name, [])).length + commas;
     for (const item of items) {
       if (length > most) break;
       length += lengthOf(item);

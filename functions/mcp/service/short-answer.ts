@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { cut, itemsName, type ShownItems } from './mapped-answer.ts';
-import { valueAt, withValueAt } from './member-paths.ts';
+import { valueAtPath, withValueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** Of a list that follows the item, one entry stays for so many characters. */
@@ -12,18 +12,18 @@ export function shortAnswer(map: ToolMap, { shown, ...rest }: ShownItems, most: 
   const name = itemsName(map) ?? '';
   const { line = [], follows = {} } = map.answer;
   const items = rest.items.map((item) => shortItem(item, line, most));
-  const lists = Object.keys(follows).filter((list) => isJsonList(valueAt(shown, list)));
+  const lists = Object.keys(follows).filter((list) => isJsonList(valueAtPath(shown, list)));
   let short: JsonObject = { ...shortMembers(shown, [name, ...lists], most), shortened: true };
   for (const list of lists) {
-    const entries = valueAt(shown, list) as readonly Json[];
+    const entries = valueAtPath(shown, list) as readonly Json[];
     const few = entries.slice(0, Math.floor(most / CHARACTERS_OF_ENTRY));
     const paths = follows[list]?.line;
     const isShort = JSON.stringify(entries).length <= most;
     // An entry without a line has no shorter form.
     const kept = paths === undefined ? [] : few.map((entry) => shortItem(entry, paths, most));
-    short = withValueAt(short, list, isShort ? entries : kept);
+    short = withValueAtPath(short, list, isShort ? entries : kept);
   }
-  return { ...rest, items, shown: withValueAt(short, name, items) };
+  return { ...rest, items, shown: withValueAtPath(short, name, items) };
 }
 
 /** The object without long lists and objects, and with short texts. Those at the paths have other rules. */
@@ -44,9 +44,9 @@ function shortMembers(whole: JsonObject, paths: readonly string[], most: number)
 function shortItem(item: Json, paths: readonly string[], most: number): Json {
   if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
   return paths.reduce<JsonObject>((short, path) => {
-    const value = valueAt(item, path);
+    const value = valueAtPath(item, path);
     if (value === undefined) return short;
-    if (typeof value === 'string') return withValueAt(short, path, cut(value, most));
-    return JSON.stringify(value).length > most ? short : withValueAt(short, path, value);
+    if (typeof value === 'string') return withValueAtPath(short, path, cut(value, most));
+    return JSON.stringify(value).length > most ? short : withValueAtPath(short, path, value);
   }, {});
 }
