@@ -206,7 +206,7 @@ describe.each(clients)('O06 under %s: instructions in stored data', (_, client) 
     ['svc_execution_start_run_v1', { handlerId: quoting, scope }, 'handler_missing'],
     [
       'svc_execution_start_run_v1',
-      { handlerId: 'invoice.render', advanced: { pluginId: hostile, scope } },
+      { handlerId: 'invoice.render', scope, advanced: { pluginId: hostile } },
       'plugin_mismatch',
     ],
   ])('in arguments of %s do not come back as words of its error', async (name, given, code) => {

@@ -32,7 +32,7 @@ export const mcp = {
     'Header fields of a request; more are refused with 431.', { unit: 'fields' }),
   headerBytesMax: setting<number>('Mcp:HeaderBytesMax', integer(1_024, limits.requestHeaderBytesMax), limits.requestHeaderBytesMax,
     'Bytes of the header fields of a request; more are refused with 431.', { unit: 'bytes' }),
-  resultCharactersMax: setting<number>('Mcp:ResultCharactersMax', integer(1_000, 8_388_608), 200_000,
+  resultCharactersMax: setting<number>('Mcp:ResultCharactersMax', integer(1_000, 8_388_608), 50_000,
     'Characters of an answer in one result of a tool. A longer answer comes in parts: the argument answerOffset reads on.', { unit: 'characters' }),
   textContent: setting<'compact' | 'full'>('Mcp:TextContent', choice({ compact: [], full: [] }), 'compact',
     'Text of a list beside its values: compact has one line for each item, with its ids, its score and the start of its text; full is the JSON of the values. A list below 4,000 characters is always JSON.'),
