@@ -7,7 +7,7 @@
  * `npm run release` does so for the version in hand.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
@@ -23,7 +23,7 @@ export type FrozenServer = Readonly<Record<string, string>>;
 /** Packages stay outside: the frozen server uses those that are installed. */
 export async function bundleServer(root: string): Promise<FrozenServer> {
   const { outputFiles } = await build({
-    absWorkingDir: root,
+    absWorkingDir: resolve(root),
     entryPoints: { server: 'functions/embedded-server.ts', functions: 'functions/index.ts' },
     outdir: 'frozen',
     outExtension: { '.js': '.mjs' },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { frozenServerVersion, readFrozenServer, SERVERS } from '../scripts/release-server.ts';
+import { bundleServer, frozenServerVersion, readFrozenServer, SERVERS } from '../scripts/release-server.ts';
 import { frozenVersions } from '../scripts/release-state.ts';
 
 const BYTES_MAX = 1_000_000;
@@ -14,6 +14,12 @@ test('the server of the last release is kept, small and whole', () => {
   expect(version).toBe(frozenVersions('.').at(-1));
   expect(Object.keys(readFrozenServer('.'))).toEqual(expect.arrayContaining(['server.mjs', 'functions.mjs']));
   expect(statSync(file).size).toBeLessThan(BYTES_MAX);
+});
+
+test('the server of this checkout can be frozen', async () => {
+  expect(Object.keys(await bundleServer('.'))).toEqual(
+    expect.arrayContaining(['server.mjs', 'functions.mjs']),
+  );
 });
 
 test('a server that differs from the released one is refused', () => {
