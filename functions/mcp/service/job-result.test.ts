@@ -134,3 +134,14 @@ test.each<[name: string, more: JsonObject, isError: boolean]>([
       : [],
   );
 });
+
+test.each<[status: string, error: string | null, words: readonly string[]]>([
+  ['failed', "Collection 'nots' does not exist.", ["Failed: Collection 'nots' does not exist."]],
+  ['rejected', 'The queue\r\nis\u202e full.', ['Rejected: The queue is full.']],
+  ['timed_out', null, ['Timed out.']],
+  ['TimedOut', 'x'.repeat(900), [`Timed out: ${'x'.repeat(500)}`]],
+  ['succeeded', null, []],
+  ['constructor', null, []],
+])('a job that ends as %s with the error %j says so in a text of its own', (status, error, words) => {
+  expect(resultFor(batch(3, { status, error })).texts.slice(1)).toEqual(words);
+});

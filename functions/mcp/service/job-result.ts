@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { JsonMembers } from '../../kernel/json-kinds.ts';
 import type { ToolResult } from '../catalog.ts';
 import { DATA, resultOf, sentLength } from './bounded-result.ts';
-import { jobText } from './job-text.ts';
+import { jobText, plainLine } from './job-text.ts';
 import { LIST_CHARACTERS_MAX, PLAIN_CHARACTERS_MAX, type TextContent } from './mapped-result.ts';
 import { type ShortList, withShortLists } from './short-lists.ts';
 
@@ -27,6 +27,9 @@ type ReadableJob = JobAnswer & { readonly view: JsonObject };
 /** Below this room for the values, shorter lists do not help: each keeps an item. */
 const ROOM_MIN = 500;
 
+/** The most characters of the reason of a failure, whose whole text is in the values. */
+const REASON_MAX = 500;
+
 /**
  * The job as a result. Requests about tasks have no offset, so the lists of a long job end early, and one that is still too long loses its
  * largest nullable members; the result names both and the path of the whole job. If that does not suffice, the result stays too long.
@@ -40,7 +43,8 @@ export function jobResult(job: ReadableJob, terms: JobTerms): ToolResult {
   const lists = isShort ? { shortened } : {};
   const note: JsonObject = { ...cut, ...lists, wholeAt: job.path, length: job.text.length };
   const empty = emptyWords(job.view);
-  const further = [...(empty === null ? [] : [empty]), ...(isWhole ? [] : [JSON.stringify(note)])];
+  const words = empty ?? failureWords(job.view);
+  const further = [...(words === null ? [] : [words]), ...(isWhole ? [] : [JSON.stringify(note)])];
   return {
     ...result,
     content: [...result.content, ...further.map((text) => ({ type: 'text', text }))],
@@ -119,4 +123,19 @@ function emptyWords({ status, succeeded, failed, handlerId }: JsonObject): strin
   const isEmpty = succeeded === 0 && typeof failed === 'number' && failed > 0 && handlerId === undefined;
   if (!isEmpty || status !== 'succeeded') return null;
   return `Nothing was written: of the items, 0 succeeded and ${failed} failed. The items of the result name the reasons.`;
+}
+
+/** How jobs end that do not succeed, by their status in small letters without marks. */
+const failures: ReadonlyMap<string, string> = new Map([
+  ['failed', 'Failed'],
+  ['rejected', 'Rejected'],
+  ['timedout', 'Timed out'],
+]);
+
+/** The end of a failed job and its reason, which the JSON has behind its many other members; `null` for any other job. */
+function failureWords({ status, error }: JsonObject): string | null {
+  const ended = typeof status === 'string' ? failures.get(status.toLowerCase().replace('_', '')) : undefined;
+  if (ended === undefined) return null;
+  const reason = typeof error === 'string' ? plainLine(error, REASON_MAX) : '';
+  return reason === '' ? `${ended}.` : `${ended}: ${reason}`;
 }

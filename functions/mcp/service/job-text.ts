@@ -74,3 +74,15 @@ function excerpt(value: Json): string {
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
+
+/** A text of the tenant as one line of at most `most` characters, without hidden ones. */
+export function plainLine(text: string, most: number): string {
+  return text
+    .slice(0, 4 * most)
+    .toWellFormed()
+    .replace(/[\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, '')
+    .trim()
+    .slice(0, most)
+    .toWellFormed();
+}

@@ -4,6 +4,7 @@ import type { McpTask } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
 import { DATA } from './bounded-result.ts';
 import { type JobAnswer, type JobTerms, jobResult } from './job-result.ts';
+import { plainLine } from './job-text.ts';
 
 /** Recommended time between two polls of a client, in milliseconds. */
 const POLL_MS = 1_000;
@@ -64,20 +65,9 @@ function unreadable(taskId: string, now: number): McpTask {
 
 /** The handler's current step as one line without hidden characters, marked as data; without a step, the progress in percent. */
 function messageOf({ currentStep, progress }: JsonMembers): Pick<McpTask, 'statusMessage' | '_meta'> {
-  const step = typeof currentStep === 'string' ? plainLineOf(currentStep) : '';
+  const step = typeof currentStep === 'string' ? plainLine(currentStep, MESSAGE_LENGTH_MAX) : '';
   if (step !== '') return { statusMessage: step, _meta: DATA };
   return typeof progress === 'number' ? { statusMessage: `${Math.floor(progress * 100)} %` } : {};
-}
-
-function plainLineOf(text: string): string {
-  return text
-    .slice(0, 4 * MESSAGE_LENGTH_MAX)
-    .toWellFormed()
-    .replace(/[\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, '')
-    .trim()
-    .slice(0, MESSAGE_LENGTH_MAX)
-    .toWellFormed();
 }
 
 /** The time in the first of the members that holds one, in milliseconds of the Unix epoch. */
