@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import contract from '../../../contracts/generated/mcp/definitions.json' with { type: 'json' };
+import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { ToolDefinition } from '../catalog.ts';
 import { definitionFaults, faultsWithin } from '../definitions.ts';
 import { plainInstructions, readingInstructions } from './instructions.ts';
@@ -13,8 +14,9 @@ test('each tool for durable work has a plain form, which takes the same argument
   expect(ofTasks).toHaveLength(12);
   for (const definition of ofTasks) {
     const plain = plainDefinition(definition);
-    const { description, outputSchema, ...rest } = definition;
+    const { description, outputSchema, inputSchema, ...rest } = definition;
     expect(plain).toMatchObject(rest);
+    expect(propertiesOf(plain)).toEqual(expect.objectContaining(withoutWait(propertiesOf(definition))));
     expect(description, definition.name).toMatch(/ Runs as a task; its result is the finished job\.$/);
     expect(plain.description, definition.name).toMatch(
       / Waits up to 20 s for the end; svc_tasks_get_v1 waits on\.$/,
@@ -22,6 +24,18 @@ test('each tool for durable work has a plain form, which takes the same argument
     const before = Object.keys(outputSchema?.['properties'] as object).filter((name) => name !== 'part');
     expect(Object.keys(plain.outputSchema?.['properties'] as object)).toEqual([...before, 'task']);
     expect(plain.outputSchema).not.toHaveProperty('required');
+  }
+});
+
+const propertiesOf = ({ inputSchema }: ToolDefinition) => inputSchema['properties'] as JsonObject;
+const withoutWait = ({ waitSeconds: _wait, ...others }: JsonObject) => others;
+
+test('a tool with a wait of its own says how long a call without it waits', () => {
+  const waiting = ofTasks.filter((each) => Object.hasOwn(propertiesOf(each), 'waitSeconds'));
+  expect(waiting.map(({ name }) => name)).toEqual(['svc_execution_start_run_v1']);
+  for (const each of waiting) {
+    expect(propertiesOf(each)['waitSeconds']).toMatchObject({ default: 0, maximum: 20 });
+    expect(propertiesOf(plainDefinition(each))['waitSeconds']).toMatchObject({ default: 20, maximum: 20 });
   }
 });
 

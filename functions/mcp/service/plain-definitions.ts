@@ -25,7 +25,12 @@ const task: JsonObject = {
  * The definition without the words for tasks. Its answer is the finished job, or `task` with the id to go on. The job is described by its
  * first level, which leaves room in the list for two further tools.
  */
-export function plainDefinition({ description, outputSchema, ...rest }: ToolDefinition): ToolDefinition {
+export function plainDefinition({
+  description,
+  inputSchema,
+  outputSchema,
+  ...rest
+}: ToolDefinition): ToolDefinition {
   const properties = isJsonObject(outputSchema?.['properties']) ? outputSchema['properties'] : {};
   // The result of a job has no parts.
   const { part: _part, ...members } = properties;
@@ -33,8 +38,18 @@ export function plainDefinition({ description, outputSchema, ...rest }: ToolDefi
   return {
     ...rest,
     description: description.replace(TASK_WORDS, PLAIN_WORDS),
+    inputSchema: withPlainWait(inputSchema),
     outputSchema: { type: 'object', properties: { ...Object.fromEntries(ofJob), task } },
   };
+}
+
+/** A call without the argument waits the longest time, and not the time that the operation alone would wait. */
+function withPlainWait(inputSchema: JsonObject): JsonObject {
+  const properties = inputSchema['properties'];
+  const wait = isJsonObject(properties) ? properties[WAIT_ARGUMENT] : undefined;
+  if (!isJsonObject(wait)) return inputSchema;
+  const plain = { ...wait, default: PLAIN_WAIT_SECONDS };
+  return { ...inputSchema, properties: { ...(properties as JsonObject), [WAIT_ARGUMENT]: plain } };
 }
 
 function firstLevel({ type, enum: values }: JsonObject): JsonObject {
