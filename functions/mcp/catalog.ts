@@ -230,6 +230,8 @@ export type McpTask = McpTaskHead &
 
 interface McpTaskHead {
   readonly taskId: string;
+  /** The id by which tools for runs know the work; absent where it is a job. */
+  readonly runId?: string;
   readonly statusMessage?: string;
   /** Milliseconds of the Unix epoch. */
   readonly createdAt: number;

@@ -1,6 +1,7 @@
 import type { JsonMembers } from '../kernel/json-kinds.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { McpTask, ToolResult } from './catalog.ts';
+import { RUN_ID } from './names.ts';
 
 /** The members of results. The endpoint copies them one by one, so that a handler cannot add others. */
 
@@ -16,7 +17,8 @@ export function toolResult({ content, structuredContent, isError, _meta }: ToolR
 
 /** The members of every answer about a task. */
 export function taskHead(task: McpTask): JsonMembers {
-  const { statusMessage, pollIntervalMs, _meta } = task;
+  const { runId, statusMessage, pollIntervalMs } = task;
+  const _meta = runId === undefined ? task._meta : { ...task._meta, [RUN_ID]: runId };
   return {
     taskId: task.taskId,
     status: task.status,

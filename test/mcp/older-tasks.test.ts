@@ -48,6 +48,12 @@ async function leftRun(more: Readonly<Record<string, unknown>> = {}): Promise<st
   return taskIdOf(await callOlder(one, NEWER, ['writer', RUN, waitingRun({ waitSeconds: 0, ...more })]));
 }
 
+/** The id of the run behind a task: the second word of the first part of its id. */
+const runIdOf = (taskId: string) =>
+  Buffer.from(taskId.split('.')[0] ?? '', 'base64url')
+    .toString()
+    .split(' ')[1];
+
 const stateOf = async (taskId: string, principal = 'writer') =>
   (await callOlder(other, NEWER, [principal, GET, { taskId, waitSeconds: 0 }])).values['task'];
 
@@ -105,7 +111,7 @@ describe.each(OLDER)('a client of %s', (revision) => {
     expect(olderFaults(left.response, 'tools/call', revision)).toEqual([]);
     expect(left.result['isError']).toBeUndefined();
     const taskId = taskIdOf(left);
-    expect(JSON.parse(left.text)).toEqual({ task: { taskId, status: 'working' } });
+    expect(JSON.parse(left.text)).toEqual({ task: { taskId, runId: runIdOf(taskId), status: 'working' } });
     expect(left.values).toEqual(isEarly ? {} : JSON.parse(left.text));
     await expectSchema(RUN, left.values);
     const [, words] = left.result['content'] as readonly { readonly text: string }[];
@@ -115,11 +121,13 @@ describe.each(OLDER)('a client of %s', (revision) => {
     await waits.reach(1);
     const cancelled = await callOlder(one, revision, ['writer', CANCEL, { taskId }]);
     expect(olderFaults(cancelled.response, 'tools/call', revision)).toEqual([]);
-    expect(JSON.parse(cancelled.text)).toEqual({ task: { taskId, status: 'cancelled' } });
+    expect(JSON.parse(cancelled.text)).toEqual({
+      task: { taskId, runId: runIdOf(taskId), status: 'cancelled' },
+    });
     expect(cancelled.result['isError']).toBeUndefined();
     const ended = await waiting;
     expect(olderFaults(ended.response, 'tools/call', revision)).toEqual([]);
-    expect(JSON.parse(ended.text)).toEqual({ task: { taskId, status: 'cancelled' } });
+    expect(JSON.parse(ended.text)).toEqual({ task: { taskId, runId: runIdOf(taskId), status: 'cancelled' } });
     expect(ended.result['isError']).toBe(true);
     await expectSchema(GET, ended.values);
   });
@@ -176,6 +184,24 @@ test('long results are lines for a model, and JSON in the revision without value
   expect(items.length).toBeGreaterThan(10);
 });
 
+test('a run has two ids, and each tool names the other one where it is given the wrong one', async () => {
+  const left = await callOlder(one, NEWER, ['writer', RUN, waitingRun({ waitSeconds: 0 })]);
+  const { taskId, runId } = left.values['task'] as Readonly<Record<string, string>>;
+  expect(JSON.stringify(left.result['content'])).toContain(`Tools for runs take its runId, which is`);
+  const READ = 'svc_execution_get_run_v1';
+  const read = await callOlder(one, NEWER, ['writer', READ, { runId }]);
+  expect(read.values).toMatchObject({ id: runId, status: 'queued' });
+  const words = async (tool: string, given: Readonly<Record<string, unknown>>) =>
+    (await callOlder(one, NEWER, ['writer', tool, given])).text;
+  expect(await words(READ, { runId: taskId })).toContain(
+    'There is no such run. The runId is a taskId: ' + GET,
+  );
+  expect(await words(READ, { runId: 'other' })).toBe('There is no such run (not_found)');
+  expect(await words(GET, { taskId: runId })).toContain('A runId is no taskId: ' + READ);
+  const newest = await one.ask('writer', 'tasks/get', { taskId });
+  expect(newest.result?.['_meta']).toMatchObject({ 'svc.runtime/runId': runId });
+});
+
 describe('rights', () => {
   test('O09: a task of another caller is answered as an unknown one', async () => {
     const taskId = await leftRun();
@@ -187,7 +213,10 @@ describe('rights', () => {
       });
       const [foreign, none] = await Promise.all(answers);
       expect(foreign).toEqual(none);
-      expect(foreign).toEqual([true, [{ type: 'text', text: 'There is no such task. (not_found)' }]]);
+      expect(foreign).toEqual([
+        true,
+        [{ type: 'text', text: expect.stringMatching(/^There is no such task\. .* \(not_found\)$/) }],
+      ]);
     }
     expect(await stateOf(taskId)).toMatchObject({ status: 'working' });
   });
@@ -255,7 +284,7 @@ describe('waiting', () => {
     waits.end();
     expect(taskIdOf(await neighbour)).not.toBe('');
     const states = (await Promise.all(crowd)).map(({ values }) => values['task']);
-    expect(states).toEqual(states.map(() => ({ taskId, status: 'working' })));
+    expect(states).toEqual(states.map(() => ({ taskId, runId: runIdOf(taskId), status: 'working' })));
     expect(waits.count).toBe(0);
   });
 
@@ -310,7 +339,7 @@ describe('waiting', () => {
   test('a shorter wait is an argument of the tool that reads a task', async () => {
     const taskId = await leftRun();
     const read = await callOlder(one, NEWER, ['writer', GET, { taskId, waitSeconds: 0 }]);
-    expect(read.values).toEqual({ task: { taskId, status: 'working' } });
+    expect(read.values).toEqual({ task: { taskId, runId: runIdOf(taskId), status: 'working' } });
     const wrong = await callOlder(one, NEWER, ['writer', GET, { waitSeconds: 'long' }]);
     expect(wrong.result['isError']).toBe(true);
     expect(wrong.text).toContain('must have taskId');

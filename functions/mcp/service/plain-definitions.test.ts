@@ -54,7 +54,10 @@ test('the answer is described by its first level', () => {
     status: { type: 'string', enum: ['a'] },
     result: { type: ['object', 'null'] },
     any: {},
-    task: { type: 'object', properties: { taskId: { type: 'string' }, status: { type: 'string' } } },
+    task: {
+      type: 'object',
+      properties: { taskId: { type: 'string' }, runId: { type: 'string' }, status: { type: 'string' } },
+    },
   });
   const { outputSchema: ofNone } = plainDefinition({ name: 'n', description: 'd', inputSchema: {} });
   expect(Object.keys(ofNone?.['properties'] as object)).toEqual(['task']);

@@ -18,7 +18,7 @@ const PLAIN_WORDS = `Waits up to ${PLAIN_WAIT_SECONDS} s for the end; ${GET_TOOL
 
 const task: JsonObject = {
   type: 'object',
-  properties: { taskId: { type: 'string' }, status: { type: 'string' } },
+  properties: { taskId: { type: 'string' }, runId: { type: 'string' }, status: { type: 'string' } },
 };
 
 /**

@@ -14,15 +14,20 @@ export function plainResult(task: McpTask): ToolResult {
 
 /** The state of a task as a result, also of one that has a result. */
 export function taskResult(task: McpTask): ToolResult {
-  const { taskId, status, statusMessage, _meta } = task;
+  const { taskId, runId, status, statusMessage, _meta } = task;
   const values: JsonObject = {
-    task: { taskId, status, ...(statusMessage === undefined ? {} : { statusMessage }) },
+    task: {
+      taskId,
+      ...(runId === undefined ? {} : { runId }),
+      status,
+      ...(statusMessage === undefined ? {} : { statusMessage }),
+    },
   };
   return {
     resultType: 'complete',
     content: [
       { type: 'text', text: JSON.stringify(values) },
-      { type: 'text', text: wordsOf(task) },
+      { type: 'text', text: `${wordsOf(task)}${runWords(task)}` },
     ],
     structuredContent: values,
     ...(_meta === undefined ? {} : { _meta }),
@@ -37,4 +42,9 @@ function wordsOf(task: McpTask): string {
   if (task.status === 'cancelled') return 'The work was cancelled and has no result.';
   if (task.status === 'failed') return task.error.message;
   return `The work goes on. Call ${getDefinition.name} with ${given} to wait for its result, or ${cancelDefinition.name} with the same argument to end it.`;
+}
+
+/** A run has a second id, under which the tools for runs know it. */
+function runWords({ runId }: McpTask): string {
+  return runId === undefined ? '' : ` Tools for runs take its runId, which is ${JSON.stringify(runId)}.`;
 }

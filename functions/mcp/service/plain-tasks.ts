@@ -79,9 +79,12 @@ function taskIdOf(given: JsonObject, schema: JsonObject): string {
   return given['taskId'] as string;
 }
 
+const TASK_ID_WORDS =
+  'A taskId comes from the answer that began the work. A runId is no taskId: svc_execution_get_run_v1 takes it.';
+
 /** The same words for a missing task and for a task of another caller. */
 function unknownTask(): ServiceError {
-  return new ServiceError('not_found', 'There is no such task.');
+  return new ServiceError('not_found', `There is no such task. ${TASK_ID_WORDS}`);
 }
 
 /** The wait that the arguments ask for, else the longest. */

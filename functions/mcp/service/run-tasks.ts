@@ -21,6 +21,9 @@ interface EndWait {
   readonly reached: (share: number) => void;
 }
 
+/** The operation of runs that are no jobs. */
+const READS_RUN = 'getExecutionRun';
+
 /** Waits in a place of the run's tenant. Where no place is free, it returns at once. */
 export type AwaitEnd = (
   wait: EndWait,
@@ -64,7 +67,7 @@ export class RunTasks implements McpTasks {
     // the caller, use the known one: the run has started, so the call must answer.
     const reader = (await callerTo(caller, entry)) ?? known;
     const taskId = await this.#ids.issue({ operationId: entry.id, id }, reader);
-    return this.#taskOf(taskId, { path: location, text }, revision);
+    return this.#taskOf(taskId, { place: { operationId: entry.id, id }, path: location, text }, revision);
   }
 
   async get(taskId: string, caller: McpCaller, context: McpContext): Promise<McpTask | null> {
@@ -72,7 +75,7 @@ export class RunTasks implements McpTasks {
     if (place === undefined) return null;
     const text = await this.#read(place, context);
     if (text === null) return null;
-    return this.#taskOf(taskId, { path: this.#pathOf(place, 'GET').path, text }, context.revision);
+    return this.#taskOf(taskId, { place, path: this.#pathOf(place, 'GET').path, text }, context.revision);
   }
 
   /** The task at its end, or when the time is over. `null` for an unknown task. */
@@ -94,6 +97,12 @@ export class RunTasks implements McpTasks {
     );
     // Nothing reads the answer to a client that has left.
     return signal.aborted ? task : this.get(taskId, caller, context);
+  }
+
+  /** Whether the text has the form of a task id. It may be one of another caller. */
+  hasForm(text: string): boolean {
+    const place = this.#ids.placeOf(text);
+    return place !== null && this.#entryOf(place) !== undefined;
   }
 
   /** A run never waits for an answer of the client, so all keys are unknown. */
@@ -163,12 +172,13 @@ export class RunTasks implements McpTasks {
 
   #taskOf(
     taskId: string,
-    { path, text }: { readonly path: string; readonly text: string },
+    { place, path, text }: { readonly place: TaskPlace; readonly path: string; readonly text: string },
     revision: Revision,
   ): McpTask {
     const view = viewOf(text);
     const terms = { ...termsFor(this.#terms, revision), now: this.#operations.clock.now() };
-    return taskOf(taskId, { view, text, path }, terms);
+    const task = taskOf(taskId, { view, text, path }, terms);
+    return place.operationId === READS_RUN ? { ...task, runId: place.id } : task;
   }
 }
 
@@ -186,4 +196,14 @@ const refusals: ReadonlySet<string> = new Set(['not_found', 'permission_denied',
 
 function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && refusals.has(error.code);
+}
+
+/** The refusal of an unknown run says where a task id belongs, if the caller has given one in its place. */
+export function withTaskWords(tasks: Pick<RunTasks, 'hasForm'>, runId: unknown, refusal: unknown): unknown {
+  if (!(refusal instanceof ServiceError) || refusal.code !== 'not_found') return refusal;
+  if (typeof runId !== 'string' || !tasks.hasForm(runId)) return refusal;
+  const words = 'The runId is a taskId: svc_tasks_get_v1 takes it, or the method tasks/get.';
+  return new ServiceError(refusal.code, `${refusal.message}. ${words}`, refusal.extensions, {
+    cause: refusal,
+  });
 }

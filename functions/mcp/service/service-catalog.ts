@@ -25,7 +25,7 @@ import { mappedResult, type TextContent, termsFor } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
 import { goingOnTools, plainTool } from './plain-tasks.ts';
-import { type AwaitEnd, RunTasks } from './run-tasks.ts';
+import { type AwaitEnd, RunTasks, withTaskWords } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
@@ -154,7 +154,7 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
   const admit = async (given: JsonObject, context: McpContext) => {
     const input = mappedInputOf(entry, { map, schema: argumentsSchema }, given, context);
     return callAs(parts, entry, input, context).catch((error: unknown) => {
-      throw refusalOfTool(map, error);
+      throw withTaskWords(tasks, given['runId'], refusalOfTool(map, error));
     });
   };
   const tool = { operation: entry.id, definition, argumentsSchema };
