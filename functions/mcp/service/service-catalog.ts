@@ -20,6 +20,7 @@ import { advancedTemplate } from './advanced-template.ts';
 import { includeOf, mappedInputOf, offsetOf } from './arguments.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { instructions, olderInstructions } from './instructions.ts';
+import { withListedWords } from './listed-words.ts';
 import { mappedNames, refusalOfTool } from './mapped-request.ts';
 import { mappedResult, type TextContent, termsFor } from './mapped-result.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
@@ -99,7 +100,7 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
     ]),
     instructions,
     olderInstructions: olderInstructions(parts.plainTasks),
-    tools: (caller) => visible(parts, tools, caller),
+    tools: async (caller) => withListedWords(await visible(parts, tools, caller)),
     olderTools: createOlderTools(parts, tasks, tools),
     resources: {
       list: (caller) => visible(parts, resources, caller),
@@ -124,7 +125,7 @@ function createOlderTools(
   return async (caller) => {
     const seen = await visible(parts, older, caller);
     const shown = seen.map(({ tool }) => tool);
-    return seen.some(({ isPlain }) => isPlain) ? [...shown, ...goingOn] : shown;
+    return withListedWords(seen.some(({ isPlain }) => isPlain) ? [...shown, ...goingOn] : shown);
   };
 }
 
