@@ -1,4 +1,5 @@
-import type { JsonMembers } from '../kernel/json-kinds.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
+import type { FieldValue } from './header-fields.ts';
 
 /** The error codes of the protocol: those of JSON-RPC 2.0 section 5.1, then its own. */
 export const ErrorCode = {
@@ -57,8 +58,15 @@ export function invalidMeta(message: string): McpError {
   return new McpError(ErrorCode.invalidParams, message, undefined, { status: 400 });
 }
 
-export function headerMismatch(header: string): McpError {
-  return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header}`);
+/** `source` is the part of the body that the header repeats, in words of the service. */
+export function headerMismatch(header: string, field: FieldValue, source: string): McpError {
+  const words =
+    field === 'absent'
+      ? `is missing; send ${source}`
+      : field === 'malformed'
+        ? `cannot be read; send ${source} once`
+        : `differs from ${source}`;
+  return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header} ${words}`);
 }
 
 /**
@@ -81,8 +89,10 @@ export function unknownMethod(): McpError {
   return new McpError(ErrorCode.unknownMethod, 'Method not found');
 }
 
+/** Names the capabilities in the message as well: many programs show their user no `data`. */
 export function missingCapability(requiredCapabilities: JsonMembers): McpError {
-  return new McpError(ErrorCode.missingCapability, 'Missing required client capability', {
-    requiredCapabilities,
-  });
+  const { extensions, ...others } = requiredCapabilities;
+  const names = [...Object.keys(others), ...(isJsonObject(extensions) ? Object.keys(extensions) : [])];
+  const words = `Missing required client capability: ${names.join(', ')}; the client declares it in each request`;
+  return new McpError(ErrorCode.missingCapability, words, { requiredCapabilities });
 }

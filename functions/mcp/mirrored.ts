@@ -14,12 +14,15 @@ const named: Readonly<Record<string, string>> = {
 
 /** `mayLack`: clients of older revisions do not send the headers. A header that is sent agrees in every revision. */
 export function checkMethodHeaders(call: McpCall, fields: MirrorFields, mayLack: boolean): void {
-  if (!agrees(fields.plain('Mcp-Method'), call.method, mayLack)) throw headerMismatch('Mcp-Method');
+  const method = fields.plain('Mcp-Method');
+  if (!agrees(method, call.method, mayLack))
+    throw headerMismatch('Mcp-Method', method, 'the method of the body');
   const member = Object.hasOwn(named, call.method) ? named[call.method] : undefined;
   const source = member === undefined ? undefined : call.params[member];
   // A later check refuses parameters without this member.
   if (typeof source !== 'string') return;
-  if (!agrees(fields.encoded('Mcp-Name'), source, mayLack)) throw headerMismatch('Mcp-Name');
+  const name = fields.encoded('Mcp-Name');
+  if (!agrees(name, source, mayLack)) throw headerMismatch('Mcp-Name', name, `params.${member} of the body`);
 }
 
 function agrees(field: FieldValue, source: string, mayLack: boolean): boolean {

@@ -78,7 +78,8 @@ export function checkParameterHeaders(
     const header = `Mcp-Param-${name}`;
     const field = fields.encoded(header);
     if (mayLack && field === 'absent') continue;
-    if (!agrees(valueAtPath(toolArguments, path), field)) throw headerMismatch(header);
+    if (!agrees(valueAtPath(toolArguments, path), field))
+      throw headerMismatch(header, field, `the argument ${path.join('.')}`);
   }
 }
 

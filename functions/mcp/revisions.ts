@@ -1,6 +1,6 @@
 import { type McpCall, versionOf } from './envelope.ts';
-import { headerMismatch, invalidMeta, unsupportedVersion } from './errors.ts';
-import type { MirrorFields } from './header-fields.ts';
+import { headerMismatch, invalidMeta, type McpError, unsupportedVersion } from './errors.ts';
+import type { FieldValue, MirrorFields } from './header-fields.ts';
 
 /** The revisions of the Model Context Protocol that the endpoint knows, and the one of a request. */
 
@@ -36,27 +36,31 @@ export function isOlder(revision: Revision): revision is OlderRevision {
  */
 export function revisionOf(call: McpCall, fields: MirrorFields, served: readonly Revision[]): Revision {
   const field = fields.plain(VERSION_HEADER);
-  if (field === 'malformed') throw headerMismatch(VERSION_HEADER);
+  if (field === 'malformed') throw versionMismatch(field);
   const header = field === 'absent' ? undefined : field.value;
   // Clients send a header only after `initialize`, whose parameters name the version.
   if (call.method === 'initialize' && header !== REVISION && !namesVersion(call))
     return agreedRevision(call, served);
   if (header === undefined) {
-    if (namesVersion(call) || !served.some(isOlder)) throw headerMismatch(VERSION_HEADER);
+    if (namesVersion(call) || !served.some(isOlder)) throw versionMismatch(field);
     return servedRevision(UNNAMED, served);
   }
   const named = versionOf(call);
-  if (named !== undefined && named !== header) throw headerMismatch(VERSION_HEADER);
+  if (named !== undefined && named !== header) throw versionMismatch(field);
   const revision = servedRevision(header, served, named !== undefined);
   if (named === undefined && revision === REVISION)
     throw invalidMeta('Invalid _meta: the protocol version is missing');
   return revision;
 }
 
+function versionMismatch(field: FieldValue): McpError {
+  return headerMismatch(VERSION_HEADER, field, 'the revision that the body names');
+}
+
 /** Throws for a notification whose header names no served revision. */
 export function checkNotification(fields: MirrorFields, served: readonly Revision[]): void {
   const field = fields.plain(VERSION_HEADER);
-  if (field === 'malformed') throw headerMismatch(VERSION_HEADER);
+  if (field === 'malformed') throw versionMismatch(field);
   if (field !== 'absent') servedRevision(field.value, served);
 }
 

@@ -57,6 +57,37 @@ describe('O01: the standard fields', () => {
     );
   });
 
+  test.each([
+    ['MCP-Protocol-Version', [], 'is missing; send the revision that the body names'],
+    ['MCP-Protocol-Version', ['2025-11-25'], 'differs from the revision that the body names'],
+    ['Mcp-Method', [], 'is missing; send the method of the body'],
+    ['Mcp-Method', ['secret'], 'differs from the method of the body'],
+    ['Mcp-Name', [], 'is missing; send params.name of the body'],
+    ['Mcp-Name', ['secret'], 'differs from params.name of the body'],
+    ['Mcp-Name', ['secret', 'secret'], 'cannot be read; send params.name of the body once'],
+  ])('a refusal says of %s as %j what is at fault, without the value', async (field, values, words) => {
+    const response = await post(
+      chain,
+      bodyOf(method, params),
+      withField(fieldsOf(method, params), field, values),
+    );
+    const message = `Header mismatch: ${field} ${words}`;
+    expect(messagesOf(response)).toMatchObject([{ error: { code: -32020, message } }]);
+  });
+
+  test.each([
+    ['tasks/get', { taskId: 'a' }, 'params.taskId'],
+    ['resources/read', { uri: 'a:b' }, 'params.uri'],
+  ])('the refusal of %s names the member of the body', async (other, given, member) => {
+    const response = await post(
+      chain,
+      bodyOf(other, given),
+      withField(fieldsOf(other, given), 'Mcp-Name', []),
+    );
+    const message = `Header mismatch: Mcp-Name is missing; send ${member} of the body`;
+    expect(messagesOf(response)).toMatchObject([{ error: { code: -32020, message } }]);
+  });
+
   test('names of fields are the same in any case', async () => {
     const fields = Object.entries(fieldsOf(method, params)).map(
       ([name, value]) => [name.toUpperCase(), value] as const,

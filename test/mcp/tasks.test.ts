@@ -93,6 +93,7 @@ describe('who may see a task', () => {
     for (const params of [{ taskId }, { taskId: 'none' }, {}]) {
       const { status, error } = await ask(stage.chain, method, params, alice);
       expect([status, error?.code, error?.data]).toEqual([400, -32021, { requiredCapabilities: TASKS }]);
+      expect(error?.message).toContain('Missing required client capability: io.modelcontextprotocol/tasks; ');
     }
   });
 

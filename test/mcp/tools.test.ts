@@ -191,6 +191,7 @@ describe('a question to the client', () => {
   test('is not put to a client that cannot answer it', async () => {
     const { error } = await ask(chain, call, { name });
     expect([error?.code, error?.data]).toEqual([-32021, { requiredCapabilities: { elicitation: {} } }]);
+    expect(error?.message).toContain('capability: elicitation; ');
   });
 
   test('by address needs a client that opens addresses', async () => {
