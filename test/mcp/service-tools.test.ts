@@ -264,6 +264,14 @@ describe('the answer of a tool', () => {
   });
 });
 
+test('a collection that does not exist is named by its place, with the tool that lists the names', async () => {
+  const given = { query: 'Hello', collections: ['articles', 'nothing'], searchMode: 'lexical' };
+  const { content } = await callTool(service, 'writer', 'svc_retrieval_retrieve_v1', given);
+  const text =
+    'Collection (as given) does not exist. It is the one at /collections/1. svc_collections_list_v1 has the names. (collection_not_found)';
+  expect(content).toEqual([{ type: 'text', text }]);
+});
+
 describe('resources', () => {
   test('are the documents of the service', async () => {
     const uris = await namesOf(service, 'reader', 'resources/list');

@@ -197,13 +197,3 @@ const refusals: ReadonlySet<string> = new Set(['not_found', 'permission_denied',
 function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && refusals.has(error.code);
 }
-
-/** The refusal of an unknown run says where a task id belongs, if the caller has given one in its place. */
-export function withTaskWords(tasks: Pick<RunTasks, 'hasForm'>, runId: unknown, refusal: unknown): unknown {
-  if (!(refusal instanceof ServiceError) || refusal.code !== 'not_found') return refusal;
-  if (typeof runId !== 'string' || !tasks.hasForm(runId)) return refusal;
-  const words = 'The runId is a taskId: svc_tasks_get_v1 takes it, or the method tasks/get.';
-  return new ServiceError(refusal.code, `${refusal.message}. ${words}`, refusal.extensions, {
-    cause: refusal,
-  });
-}

@@ -23,10 +23,11 @@ import { instructions, olderInstructions } from './instructions.ts';
 import { withListedWords } from './listed-words.ts';
 import { mappedNames, refusalOfTool } from './mapped-request.ts';
 import { mappedResult, type TextContent, termsFor } from './mapped-result.ts';
+import { withCollectionWords, withTaskWords } from './more-words.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { nullableMembers } from './nullable-members.ts';
 import { goingOnTools, plainTool } from './plain-tasks.ts';
-import { type AwaitEnd, RunTasks, withTaskWords } from './run-tasks.ts';
+import { type AwaitEnd, RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 import { ADVANCED_ARGUMENT, type ToolMap } from './tool-map.ts';
 
@@ -143,6 +144,11 @@ async function visible<Item>(
   return items.filter((_, index) => allowed[index] === true).map(({ item }) => item);
 }
 
+async function isSeen(parts: ServiceCatalogParts, operationId: string, caller: McpCaller): Promise<boolean> {
+  const entry = parts.isEnabled(operationId) ? parts.operations[operationId] : undefined;
+  return entry !== undefined && mayCall(parts, entry, caller);
+}
+
 interface OfferedTool extends ToolMapping {
   readonly entry: OperationEntry;
   readonly exposure: 'tool' | 'preview' | 'task';
@@ -154,8 +160,10 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
   const argumentsSchema = wholeSchema(offered);
   const admit = async (given: JsonObject, context: McpContext) => {
     const input = mappedInputOf(entry, { map, schema: argumentsSchema }, given, context);
-    return callAs(parts, entry, input, context).catch((error: unknown) => {
-      throw withTaskWords(tasks, given['runId'], refusalOfTool(map, error));
+    return callAs(parts, entry, input, context).catch(async (error: unknown) => {
+      const sees = (operationId: string) => isSeen(parts, operationId, context.caller);
+      const refusal = withTaskWords(refusalOfTool(map, error), given, (text) => tasks.hasForm(text));
+      throw await withCollectionWords(refusal, given, sees);
     });
   };
   const tool = { operation: entry.id, definition, argumentsSchema };
