@@ -34,7 +34,8 @@ const knownOperations: Rule = ({ mcp }) =>
 
 function faultOfName(id: string, isEnabled: boolean): string | null {
   if (mcpPreviews.has(id)) return isEnabled ? `names a preview, which ${previewTools.key} offers` : null;
-  return Object.hasOwn(mcpDefaults, id) ? null : 'names no operation that the endpoint can offer';
+  if (Object.hasOwn(mcpDefaults, id)) return null;
+  return `names no operation that the endpoint can offer: these are ${Object.keys(mcpDefaults).join(', ')}`;
 }
 
 const oneWish: Rule = ({ mcp }) =>

@@ -42,7 +42,7 @@ export function describeCollectionJobs({ store }: JobsConformance): void {
       status: 'failed',
       failureClass: 'validation',
       error:
-        'The request is not valid: /policy/indexedMetadata/1: must be a JSON Pointer whose segments hold letters, digits, _ and -',
+        'The request is not valid: /policy/indexedMetadata/1: must be a JSON Pointer whose segments hold letters, digits, _ and -, such as /metadata/type',
     });
     const replay = await service.call('POST', '/collections', { body: policy, key: 'k' });
     expect(replay.json()).toMatchObject({ id: run.id, status: 'succeeded', admission: { replayed: true } });

@@ -111,3 +111,10 @@ describe('the projection', () => {
     expect(isIndexPointer(long('x'))).toBe(false);
   });
 });
+
+test('a path of another form is refused with an example that is a path', () => {
+  const words = 'must be a JSON Pointer whose segments hold letters, digits, _ and -, such as /metadata/type';
+  for (const text of ['', 'type', 'metadata.type', '/a b', '/'])
+    expect(() => readPath(text, '/filter/path')).toThrow(`/filter/path: ${words}`);
+  expect(isIndexPointer(words.split(' ').at(-1) ?? '')).toBe(true);
+});

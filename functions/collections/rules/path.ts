@@ -7,6 +7,9 @@ export interface RecordPath {
   readonly segments: readonly string[];
 }
 
+export const POINTER_WORDS =
+  'must be a JSON Pointer whose segments hold letters, digits, _ and -, such as /metadata/type';
+
 const pointerForm = /^(?:\/[A-Za-z0-9_-]+)+$/;
 const dollarForm = /^\$(?:\.[A-Za-z0-9_-]+)+$/;
 const arrayIndex = /^(?:0|[1-9]\d{0,8})$/;
@@ -19,7 +22,7 @@ const anyCase: ReadonlyMap<string, string> = new Map(
 /** Reads `/a/b` or `$.a.b`. Throws `validation_failed` naming `pointer`. */
 export function readPath(text: string, pointer: string): RecordPath {
   if (!pointerForm.test(text) && !dollarForm.test(text)) {
-    throw invalidMember(pointer, 'must be a JSON Pointer whose segments hold letters, digits, _ and -');
+    throw invalidMember(pointer, POINTER_WORDS);
   }
   const segments = text.replace(/^\$/, '').split(/[/.]/).slice(1);
   const [only = ''] = segments;

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { isIndexPointer } from './path.ts';
+import { isIndexPointer, POINTER_WORDS } from './path.ts';
 
 const NAME_LENGTH_MAX = 255;
 const nameForm = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
@@ -76,8 +76,7 @@ export function readPolicy(request: PolicyRequest, pointer = ''): CollectionPoli
   const indexedMetadata = [...(request.indexedMetadata ?? [])];
   for (const [index, path] of indexedMetadata.entries()) {
     if (isIndexPointer(path)) continue;
-    const detail = 'must be a JSON Pointer whose segments hold letters, digits, _ and -';
-    throw invalidMember(`${pointer}/indexedMetadata/${index}`, detail);
+    throw invalidMember(`${pointer}/indexedMetadata/${index}`, POINTER_WORDS);
   }
   checkUnique(indexedMetadata, (index) => `${pointer}/indexedMetadata/${index}`);
   const name = checkCollectionName(request.name, `${pointer}/name`);

@@ -73,4 +73,10 @@ describe('a request with a profile', () => {
     expect(read({ profile: 'evidence', limit: 10 }).limit).toBe(8);
     expect(read({ profile: 'evidence', limit: 11 }).limit).toBe(11);
   });
+
+  test('that does not exist is refused with those that do', () => {
+    expect(() => read({ profile: 'best' })).toThrow(
+      'must be the id of a retrieval profile: evidence, ragBaseline, rerankPolish, deepQuality, discovery, productOptimization',
+    );
+  });
 });

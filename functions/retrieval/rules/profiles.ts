@@ -15,7 +15,10 @@ export function withProfile(
   const name = (request.profile ?? '').trim();
   if (name === '') return { request, profile: null };
   const profile = profileOf(name);
-  if (profile === null) throw invalidMember(`${pointer}/profile`, 'must be the id of a retrieval profile');
+  if (profile === null) {
+    const ids = builtInProfiles.map(({ id }) => id).join(', ');
+    throw invalidMember(`${pointer}/profile`, `must be the id of a retrieval profile: ${ids}`);
+  }
   const { searchMode, embedding, lexical, hybrid, rerank, limit } = profile.defaults;
   const hasMode = given(request.searchMode) && request.searchMode.trim() !== '';
   const asked = request.limit ?? limits.retrievalLimitDefault;
