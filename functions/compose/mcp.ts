@@ -91,7 +91,11 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
       retainedMsMin: settings.execution.minRetainedHours * 3_600_000,
     }),
     tokens,
-    authenticate: createMcpAuthentication(authenticator, offeredOf(operations, definitions.definitions)),
+    authenticate: createMcpAuthentication(
+      authenticator,
+      offeredOf(operations, definitions.definitions),
+      described !== undefined,
+    ),
     world,
     log,
     settings: { ...mcpSettings, revisions: revisions.filter((each) => mcp.revisions.includes(each)) },

@@ -7,10 +7,12 @@ import type { McpCaller } from './caller.ts';
 /**
  * Authenticates requests to the endpoint like requests to the operations behind it. A credential that no operation accepts is
  * refused, and each operation sees the same caller as over REST. Values in a body or in `_meta` are no credentials.
+ * `hasMetadata`: public metadata names the issuers of tokens, which no service with API keys has. So the words tell a stranger nothing.
  */
 export function createMcpAuthentication(
   authenticator: Authenticator,
   operations: readonly AuthenticatedOperation[],
+  hasMetadata = false,
 ): (headers: CredentialHeaders) => Promise<McpCaller> {
   const probes = probesOf(operations);
   return async (headers) => {
@@ -31,9 +33,14 @@ export function createMcpAuthentication(
       if (proof instanceof ServiceError) refusal ??= proof;
       else if (proof.kind !== 'anonymous') return { ...proof, to };
     }
-    throw refusal ?? new ServiceError('unauthenticated', 'The endpoint needs a credential.');
+    throw (
+      refusal ??
+      new ServiceError('unauthenticated', hasMetadata ? TOKEN_WORDS : 'The endpoint needs a credential.')
+    );
   };
 }
+
+const TOKEN_WORDS = 'The endpoint needs a token in Authorization, and takes no API keys.';
 
 /** The caller, or the refusal of its credential. */
 type Proof = Caller | ServiceError;

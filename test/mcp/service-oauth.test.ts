@@ -159,6 +159,38 @@ test('with API keys the challenge is bare, no metadata is served, and a lone tok
   await service.close();
 });
 
+test.each([
+  [
+    'with metadata',
+    'The endpoint needs a token in Authorization, and takes no API keys.',
+    {
+      'Mcp:ProtectedResource:Resource': RESOURCE,
+      'Mcp:ProtectedResource:AuthorizationServers:0': 'https://login.example.com',
+    },
+  ],
+  ['without metadata', 'The endpoint needs a credential.', {}],
+])(
+  'a service of tokens %s answers a caller with an API key as one without a credential',
+  async (_, words, more) => {
+    const service = await started(more);
+    const answers = [{}, { 'X-Svc-Api-Key': 'a-key' }].map(async (headers) => {
+      const sent = { ...fieldsOf('tools/list'), ...headers };
+      const answer = await service.call({
+        method: 'POST',
+        path: '/mcp',
+        body: bodyOf('tools/list'),
+        headers: sent,
+      });
+      return [answer.status, answer.body.toString().includes(words)];
+    });
+    expect(await Promise.all(answers)).toEqual([
+      [401, true],
+      [401, true],
+    ]);
+    await service.close();
+  },
+);
+
 test('metadata beside an API key stops the start', async () => {
   const both = started({
     'Server:ApiKeys:0': 'a-key-of-the-gateway',
