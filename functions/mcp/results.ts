@@ -17,8 +17,8 @@ export function toolResult({ content, structuredContent, isError, _meta }: ToolR
 
 /** The members of every answer about a task. */
 export function taskHead(task: McpTask): JsonMembers {
-  const { runId, statusMessage, pollIntervalMs } = task;
-  const _meta = runId === undefined ? task._meta : { ...task._meta, [RUN_ID]: runId };
+  const { runId, statusMessage, pollIntervalMs, _meta: given } = task;
+  const marks = runId === undefined ? given : { ...given, [RUN_ID]: runId };
   return {
     taskId: task.taskId,
     status: task.status,
@@ -27,7 +27,7 @@ export function taskHead(task: McpTask): JsonMembers {
     lastUpdatedAt: formatUtc(task.lastUpdatedAt),
     ttlMs: task.ttlMs,
     ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
-    ...(_meta === undefined ? {} : { _meta }),
+    ...(marks === undefined ? {} : { _meta: marks }),
   };
 }
 

@@ -181,7 +181,7 @@ test.each([
         body: bodyOf('tools/list'),
         headers: sent,
       });
-      return [answer.status, answer.body.toString().includes(words)];
+      return [answer.status, answer.body.includes(words)];
     });
     expect(await Promise.all(answers)).toEqual([
       [401, true],

@@ -4,26 +4,27 @@ import { withCollectionWords, withTaskWords } from './more-words.ts';
 
 const missing = (name: string) =>
   new ExpectedAbsence(`Collection '${name}' does not exist.`, 'collection_not_found');
-const seen = () => Promise.resolve(true);
+const listed = (): Promise<boolean> => Promise.resolve(true);
+const unlisted = (): Promise<boolean> => Promise.resolve(false);
 const LIST = 'svc_collections_list_v1 has the names.';
 const GONE = "Collection 'nots' does not exist.";
 
 test.each([
-  ['of one', { collection: 'nots' }, seen, `${GONE} ${LIST}`],
+  ['of one', { collection: 'nots' }, listed, `${GONE} ${LIST}`],
   [
     'of several',
     { collections: ['notes', ' nots '] },
-    seen,
+    listed,
     `${GONE} It is the one at /collections/1. ${LIST}`,
   ],
-  ['of others', { collections: ['notes', 7] }, seen, `${GONE} ${LIST}`],
+  ['of others', { collections: ['notes', 7] }, listed, `${GONE} ${LIST}`],
   [
     'for a caller without the list',
     { collections: ['nots'] },
-    async () => false,
+    unlisted,
     `${GONE} It is the one at /collections/0.`,
   ],
-  ['of one, without the list', {}, async () => false, GONE],
+  ['of one, without the list', {}, unlisted, GONE],
 ])('a missing collection %s', async (_, given, sees, message) => {
   const refusal = await withCollectionWords(missing('nots'), given, sees);
   expect(refusal).toBeInstanceOf(ExpectedAbsence);
@@ -37,7 +38,7 @@ test('other refusals keep their words', async () => {
     new ServiceError('collection_not_found', 'a'),
   ];
   for (const each of others)
-    expect(await withCollectionWords(each, { collections: ['nots'] }, seen)).toBe(each);
+    expect(await withCollectionWords(each, { collections: ['nots'] }, listed)).toBe(each);
   const form = (text: string) => text === 't.1';
   const absent = new ServiceError('not_found', 'There is no such run');
   for (const each of [...others, missing('t.1')])

@@ -14,7 +14,7 @@ test('each tool for durable work has a plain form, which takes the same argument
   expect(ofTasks).toHaveLength(12);
   for (const definition of ofTasks) {
     const plain = plainDefinition(definition);
-    const { description, outputSchema, inputSchema, ...rest } = definition;
+    const { description, outputSchema, inputSchema: _input, ...rest } = definition;
     expect(plain).toMatchObject(rest);
     expect(propertiesOf(plain)).toEqual(expect.objectContaining(withoutWait(propertiesOf(definition))));
     expect(description, definition.name).toMatch(/ Runs as a task; its result is the finished job\.$/);

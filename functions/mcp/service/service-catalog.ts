@@ -161,9 +161,8 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
   const admit = async (given: JsonObject, context: McpContext) => {
     const input = mappedInputOf(entry, { map, schema: argumentsSchema }, given, context);
     return callAs(parts, entry, input, context).catch(async (error: unknown) => {
-      const sees = (operationId: string) => isSeen(parts, operationId, context.caller);
       const refusal = withTaskWords(refusalOfTool(map, error), given, (text) => tasks.hasForm(text));
-      throw await withCollectionWords(refusal, given, sees);
+      throw await withCollectionWords(refusal, given, (id) => isSeen(parts, id, context.caller));
     });
   };
   const tool = { operation: entry.id, definition, argumentsSchema };
