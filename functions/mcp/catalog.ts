@@ -44,6 +44,8 @@ export interface McpTool {
    * revisions do not see the tool in this form.
    */
   readonly needs?: JsonMembers;
+  /** The tool answers a call by its name, and the list does not show it. */
+  readonly isUnlisted?: true;
   /** Checks its arguments itself. A `ServiceError` becomes a tool error with the same text. */
   readonly call: (toolArguments: JsonObject, context: McpContext) => Promise<ToolAnswer>;
 }

@@ -20,7 +20,8 @@ async function toolsOf({ parts, context }: McpExchange): Promise<readonly McpToo
 
 /** The list does not depend on the client's capabilities, because caches do not include them in their keys. */
 export const listTools: AnswerMethod = async (exchange) => {
-  const definitions = (await toolsOf(exchange)).map(({ definition }) => definition);
+  const listed = (await toolsOf(exchange)).filter(({ isUnlisted }) => isUnlisted !== true);
+  const definitions = listed.map(({ definition }) => definition);
   return listResult(exchange, 'tools', definitions, ({ name }) => name);
 };
 

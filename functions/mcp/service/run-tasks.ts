@@ -53,6 +53,11 @@ export class RunTasks implements McpTasks {
     this.#terms = terms;
   }
 
+  /** The operations that cancel a run or a job. */
+  get cancelling(): readonly OperationEntry[] {
+    return Object.values(this.#operations.operations).filter(({ id }) => /^cancel[A-Z]/.test(id));
+  }
+
   /** The task of the run or job that an operation admitted for the caller. */
   async of(
     { answer, known, text }: CallAnswer,

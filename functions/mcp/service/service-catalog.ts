@@ -111,7 +111,10 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   };
 }
 
-/** The tools that need no tasks, and those for durable work in their plain form. The latter bring two that go on with their work. */
+/**
+ * The tools that need no tasks, and those for durable work in their plain form. The two that go on with work answer every caller, because
+ * running work outlasts the right to start it. They are listed for a caller that sees or could cancel durable work.
+ */
 function createOlderTools(
   parts: ServiceCatalogParts,
   tasks: RunTasks,
@@ -122,11 +125,17 @@ function createOlderTools(
     if (item.needs === undefined) return [{ entry, item: { tool: item, isPlain: false } }];
     return parts.plainTasks ? [{ entry, item: { tool: plainTool(item, own), isPlain: true } }] : [];
   });
-  const goingOn = goingOnTools(tasks);
+  const goingOn = parts.plainTasks ? goingOnTools(tasks) : [];
+  const unlisted = goingOn.map((tool): McpTool => ({ ...tool, isUnlisted: true }));
+  const cancelling = older.some(({ item }) => item.isPlain)
+    ? tasks.cancelling.map((entry) => ({ entry, item: entry.id }))
+    : [];
   return async (caller) => {
     const seen = await visible(parts, older, caller);
     const shown = seen.map(({ tool }) => tool);
-    return withListedWords(seen.some(({ isPlain }) => isPlain) ? [...shown, ...goingOn] : shown);
+    const goesOn =
+      seen.some(({ isPlain }) => isPlain) || (await visible(parts, cancelling, caller)).length > 0;
+    return goesOn ? withListedWords([...shown, ...goingOn]) : [...withListedWords(shown), ...unlisted];
   };
 }
 
