@@ -234,6 +234,8 @@ interface McpTaskHead {
   readonly taskId: string;
   /** The id by which tools for runs know the work; absent where it is a job. */
   readonly runId?: string;
+  /** A cancellation was accepted and the worker has not ended the work yet. */
+  readonly isBeingCancelled?: true;
   readonly statusMessage?: string;
   /** Milliseconds of the Unix epoch. */
   readonly createdAt: number;

@@ -17,14 +17,7 @@ import {
   waitingRun,
   waitSeconds,
 } from './plain-support.ts';
-import {
-  createCollection,
-  IDENTITY,
-  type McpService,
-  namesOf,
-  startMcpService,
-  taskOperations,
-} from './service-stage.ts';
+import { createCollection, IDENTITY, type McpService, namesOf, startMcpService } from './service-stage.ts';
 import { messagesOf } from './support.ts';
 
 /** Durable work for clients of older revisions, from two instances over one database. */
@@ -73,15 +66,6 @@ const workerSettings = {
   [`${grant}:WorkerId`]: WORKER.workerId,
   [`${grant}:AllowedOperations:0`]: 'worker',
 };
-
-const readingRecords = {
-  'Server:RecordAccess:IdentityPolicies:1:AllowedOperations:1': 'read',
-  'Server:RecordAccess:IdentityPolicies:1:AllowedOperations:2': 'read',
-  'Server:ProviderAccess:IdentityPolicies:0:AllowedOperations:1': 'read',
-};
-const withoutTasks = Object.fromEntries(
-  taskOperations.map((_, at) => [`Mcp:EnabledOperations:${at}`, 'listCollections']),
-);
 
 const asWorker = (path: string, body: object) =>
   one.call({
@@ -270,34 +254,6 @@ describe('rights', () => {
     // A call by the name is answered as that of any caller without the task.
     const { text } = await callOlder(one, NEWER, ['runner', GET, { taskId: 'x' }]);
     expect(text).toBe('There is no such task. (not_found)');
-  });
-
-  test('running work outlasts the right to start it', async () => {
-    const taskId = await leftRun();
-    const settings = { 'Server:ExecutionAccess:IdentityPolicies:0:AllowedOperations:0': 'read_run' };
-    const without = await startMcpService({
-      folder: one.folder,
-      settings: { ...settings, ...readingRecords },
-    });
-    const names = (await olderTools(without.chain, NEWER, as('writer'))).map(({ name }) => name);
-    expect(names.filter((name) => name.includes('_start_'))).toEqual([]);
-    expect(names.filter((name) => name.startsWith('svc_tasks_'))).toEqual([CANCEL, GET]);
-    const read = await callOlder(without, NEWER, ['writer', GET, { taskId, waitSeconds: 0 }]);
-    expect(read.values).toMatchObject({ task: { taskId, status: 'working' } });
-    const ended = await callOlder(without, NEWER, ['writer', CANCEL, { taskId }]);
-    expect(ended.values).toMatchObject({ task: { taskId, status: 'cancelled' } });
-    await without.close();
-  });
-
-  test('running work outlasts the tools that start work, whose list is then without the two', async () => {
-    const taskId = await leftRun();
-    const none = await startMcpService({ folder: one.folder, settings: withoutTasks });
-    expect(await olderTools(none.chain, NEWER, as('writer'))).toHaveLength(17);
-    const read = await callOlder(none, NEWER, ['writer', GET, { taskId, waitSeconds: 0 }]);
-    expect(read.values).toMatchObject({ task: { taskId, status: 'working' } });
-    const ended = await callOlder(none, NEWER, ['writer', CANCEL, { taskId }]);
-    expect(ended.values).toMatchObject({ task: { taskId, status: 'cancelled' } });
-    await none.close();
   });
 });
 

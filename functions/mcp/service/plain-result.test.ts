@@ -9,6 +9,11 @@ const GO_ON =
 
 test.each<[task: McpTask, words: string, isError: boolean | undefined]>([
   [{ ...head, status: 'working' }, GO_ON, undefined],
+  [
+    { ...head, status: 'working', isBeingCancelled: true },
+    'A cancellation was requested, and the worker ends the work. Call svc_tasks_get_v1 with {"taskId":"t.1"} to wait for the end.',
+    undefined,
+  ],
   [{ ...head, status: 'input_required', inputRequests: {} }, GO_ON, undefined],
   [{ ...head, status: 'cancelled' }, 'The work was cancelled and has no result.', true],
   [

@@ -41,6 +41,8 @@ function wordsOf(task: McpTask): string {
     return `The work has ended. Call ${getDefinition.name} with ${given} for its result.`;
   if (task.status === 'cancelled') return 'The work was cancelled and has no result.';
   if (task.status === 'failed') return task.error.message;
+  if (task.isBeingCancelled === true)
+    return `A cancellation was requested, and the worker ends the work. Call ${getDefinition.name} with ${given} to wait for the end.`;
   return `The work goes on. Call ${getDefinition.name} with ${given} to wait for its result, or ${cancelDefinition.name} with the same argument to end it.`;
 }
 

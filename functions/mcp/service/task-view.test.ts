@@ -109,6 +109,22 @@ test('the step of a task that works is one short line without hidden characters,
   expect(taskFor({ status: 'cancelled', currentStep })).not.toHaveProperty('statusMessage');
 });
 
+test('a requested cancellation stands in the place of the step, and is no data', () => {
+  const view = { status: 'running', completedAt: null, currentStep: 'page 1', progress: 0.5 };
+  const task = taskFor({ ...view, cancellationRequested: true });
+  expect(task).toMatchObject({
+    status: 'working',
+    statusMessage: 'A cancellation was requested.',
+    isBeingCancelled: true,
+  });
+  expect(task).not.toHaveProperty('_meta');
+  for (const none of [
+    taskFor({ ...view, cancellationRequested: false }),
+    taskFor({ status: 'cancelled', cancellationRequested: true }),
+  ])
+    expect(none).not.toHaveProperty('isBeingCancelled');
+});
+
 test.each([null, {}, { status: 7 }])('a job that is %j cannot be read, and its task has failed', (view) => {
   const terms = { lengthMax: 10_000, nullable, textContent: 'compact', retainedMsMin: HOUR, now } as const;
   const task = taskOf('t', { view, text: JSON.stringify(view), path: '/jobs/a' }, terms);

@@ -63,8 +63,15 @@ function unreadable(taskId: string, now: number): McpTask {
   return { taskId, createdAt: now, lastUpdatedAt: now, ttlMs: null, status: 'failed', error };
 }
 
-/** The handler's current step as one line without hidden characters, marked as data; without a step, the progress in percent. */
-function messageOf({ currentStep, progress }: JsonMembers): Pick<McpTask, 'statusMessage' | '_meta'> {
+type Message = Pick<McpTask, 'statusMessage' | '_meta' | 'isBeingCancelled'>;
+
+/**
+ * An accepted cancellation; else the handler's current step as one line without hidden characters, marked as data; without a step, the
+ * progress in percent.
+ */
+function messageOf({ cancellationRequested, currentStep, progress }: JsonMembers): Message {
+  if (cancellationRequested === true)
+    return { statusMessage: 'A cancellation was requested.', isBeingCancelled: true };
   const step = typeof currentStep === 'string' ? plainLine(currentStep, MESSAGE_LENGTH_MAX) : '';
   if (step !== '') return { statusMessage: step, _meta: DATA };
   return typeof progress === 'number' ? { statusMessage: `${Math.floor(progress * 100)} %` } : {};
