@@ -236,6 +236,8 @@ interface McpTaskHead {
   readonly runId?: string;
   /** A cancellation was accepted and the worker has not ended the work yet. */
   readonly isBeingCancelled?: true;
+  /** When work that was planned for later begins, in milliseconds of the Unix epoch; absent once it may begin. */
+  readonly beginsAt?: number;
   readonly statusMessage?: string;
   /** Milliseconds of the Unix epoch. */
   readonly createdAt: number;

@@ -10,6 +10,7 @@ import {
   taskIdOf,
   Waits,
   waitingRun,
+  waitSeconds,
 } from './plain-support.ts';
 import { IDENTITY, type McpService, startMcpService, taskOperations } from './service-stage.ts';
 
@@ -102,4 +103,22 @@ test('a cancellation of running work says that the worker ends it, until it has'
   const completed = await asWorker('/complete', { leaseKey, leaseToken, result: { status: 'cancelled' } });
   expect(completed.status, completed.body).toBe(200);
   expect((await read(taskId)).values).toMatchObject({ task: { status: 'cancelled' } });
+});
+
+test('work that is planned for later takes no place to wait, neither with its start nor later', async () => {
+  const atNow = waits.world.clock.now();
+  const scheduledAtUtc = new Date(atNow + 3_600_000).toISOString();
+  const begun = await call(RUN, waitingRun({ scheduledAtUtc }));
+  const taskId = taskIdOf(begun);
+  const later = await call(GET, { taskId, waitSeconds });
+  for (const answer of [begun, later]) {
+    expect(answer.values).toMatchObject({ task: { status: 'working' } });
+    expect(wordsOf(answer)).toContain(`The work begins at ${scheduledAtUtc.slice(0, 19)}`);
+  }
+  // A begin within the wait is waited for.
+  const soon = new Date(waits.world.clock.now() + 10_000).toISOString();
+  const waiting = call(RUN, waitingRun({ scheduledAtUtc: soon }));
+  await waits.reach(1);
+  waits.end();
+  expect((await waiting).values).toMatchObject({ task: { status: 'working' } });
 });

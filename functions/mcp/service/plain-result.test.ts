@@ -14,6 +14,11 @@ test.each<[task: McpTask, words: string, isError: boolean | undefined]>([
     'A cancellation was requested, and the worker ends the work. Call svc_tasks_get_v1 with {"taskId":"t.1"} to wait for the end.',
     undefined,
   ],
+  [
+    { ...head, status: 'working', beginsAt: Date.UTC(2026, 11, 30) },
+    'The work begins at 2026-12-30T00:00:00.000Z. Call svc_tasks_get_v1 with {"taskId":"t.1"} after that time to wait for its result, or svc_tasks_cancel_v1 with the same argument to cancel it.',
+    undefined,
+  ],
   [{ ...head, status: 'input_required', inputRequests: {} }, GO_ON, undefined],
   [{ ...head, status: 'cancelled' }, 'The work was cancelled and has no result.', true],
   [

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
 import { cancelDefinition, getDefinition } from './plain-definitions.ts';
 
@@ -43,6 +44,8 @@ function wordsOf(task: McpTask): string {
   if (task.status === 'failed') return task.error.message;
   if (task.isBeingCancelled === true)
     return `A cancellation was requested, and the worker ends the work. Call ${getDefinition.name} with ${given} to wait for the end.`;
+  if (task.beginsAt !== undefined)
+    return `The work begins at ${formatUtc(task.beginsAt)}. Call ${getDefinition.name} with ${given} after that time to wait for its result, or ${cancelDefinition.name} with the same argument to cancel it.`;
   return `The work goes on. Call ${getDefinition.name} with ${given} to wait for its result, or ${cancelDefinition.name} with the same argument to end it.`;
 }
 

@@ -83,13 +83,14 @@ export class RunTasks implements McpTasks {
     return this.#taskOf(taskId, { place, path: this.#pathOf(place, 'GET').path, text }, context.revision);
   }
 
-  /** The task at its end, or when the time is over. `null` for an unknown task. */
+  /** The task at its end, or when the time is over. Work that begins after that time needs no wait. `null` for an unknown task. */
   async ended(taskId: string, waitMs: number, context: McpContext): Promise<McpTask | null> {
     const { caller, signal, draining, capacity, notifyProgress } = context;
     const { place, known } = (await this.#ownPlace(taskId, caller)) ?? {};
     // Only a caller that may read the task waits for it.
     const task = await this.get(taskId, caller, context);
-    if (task?.status !== 'working' || place === undefined || known === undefined || waitMs <= 0) return task;
+    if (task?.status !== 'working' || place === undefined || known === undefined) return task;
+    if (waitMs <= 0 || (task.beginsAt ?? 0) >= this.#operations.clock.now() + waitMs) return task;
     const reached = (share: number) => notifyProgress(share, 1);
     await this.#awaitEnd(
       { runId: place.id, waitMs, reached },

@@ -125,6 +125,18 @@ test('a requested cancellation stands in the place of the step, and is no data',
     expect(none).not.toHaveProperty('isBeingCancelled');
 });
 
+test.each<[what: string, more: object, hours: number | undefined]>([
+  ['planned for later', {}, 6],
+  ['planned for now', { scheduledAtUtc: later(5) }, undefined],
+  ['not planned', { scheduledAtUtc: null }, undefined],
+  ['between two attempts', { attempt: 1 }, undefined],
+])('a run that is %s has a begin in its task, if it is known', (_, more, hours) => {
+  const view = { status: 'waiting', completedAt: null, attempt: 0, scheduledAtUtc: later(6), ...more };
+  const { beginsAt, statusMessage } = taskFor(view, { now });
+  expect(beginsAt).toBe(hours === undefined ? undefined : Date.parse(later(hours)));
+  expect(statusMessage === undefined).toBe(hours === undefined);
+});
+
 test.each([null, {}, { status: 7 }])('a job that is %j cannot be read, and its task has failed', (view) => {
   const terms = { lengthMax: 10_000, nullable, textContent: 'compact', retainedMsMin: HOUR, now } as const;
   const task = taskOf('t', { view, text: JSON.stringify(view), path: '/jobs/a' }, terms);

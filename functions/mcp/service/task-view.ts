@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { JsonMembers } from '../../kernel/json-kinds.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
 import type { McpTask } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
 import { DATA } from './bounded-result.ts';
@@ -33,7 +34,8 @@ export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): Mcp
     ttlMs: ttlOf(createdAt, endedAt, status, terms),
     pollIntervalMs: POLL_MS,
   };
-  if (endedAt === null) return { ...head, ...messageOf(view), status: 'working' };
+  if (endedAt === null)
+    return { ...head, ...messageOf(view), ...beginOf(view, terms.now), status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
   const result = jobResult({ ...answer, view: view as JsonObject }, terms);
   return {
@@ -61,6 +63,13 @@ function ttlOf(
 function unreadable(taskId: string, now: number): McpTask {
   const error = { code: ErrorCode.internal, message: 'Internal error: the job cannot be read' };
   return { taskId, createdAt: now, lastUpdatedAt: now, ttlMs: null, status: 'failed', error };
+}
+
+/** The planned begin of a run that was never leased. Later the same member is the end of a pause, which an event may shorten. */
+function beginOf(view: JsonMembers, now: number): Pick<McpTask, 'beginsAt' | 'statusMessage'> {
+  const beginsAt = view['attempt'] === 0 ? momentOf(view, 'scheduledAtUtc') : null;
+  if (beginsAt === null || beginsAt <= now) return {};
+  return { beginsAt, statusMessage: `The work begins at ${formatUtc(beginsAt)}.` };
 }
 
 type Message = Pick<McpTask, 'statusMessage' | '_meta' | 'isBeingCancelled'>;
