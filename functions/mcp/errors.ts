@@ -78,11 +78,18 @@ export function unsupportedVersion(
   served: readonly string[],
   supported: readonly string[] = served,
 ): McpError {
-  const words = `this endpoint serves ${served.join(', ')}; set the client to one of these revisions`;
-  return new McpError(ErrorCode.unsupportedVersion, `Unsupported protocol version: ${words}`, {
-    supported,
-    requested,
-  });
+  const words = `Unsupported protocol version: ${servedWords(served)}`;
+  return new McpError(ErrorCode.unsupportedVersion, words, { supported, requested });
+}
+
+/** A request that names no revision, where all that are served name theirs. */
+export function missingVersion(header: string, served: readonly string[]): McpError {
+  const words = `Header mismatch: ${header} is missing; ${servedWords(served)}`;
+  return new McpError(ErrorCode.headerMismatch, words);
+}
+
+function servedWords(served: readonly string[]): string {
+  return `this endpoint serves ${served.join(', ')}; set the client to one of these revisions`;
 }
 
 export function unknownMethod(): McpError {

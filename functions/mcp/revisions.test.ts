@@ -107,6 +107,9 @@ describe('fewer revisions', () => {
     expect(() => revisionOf(asks('2024-11-05'), fieldsOf(), [NEWEST])).toThrow(
       'Unsupported protocol version: this endpoint serves 2026-07-28; set the client to one of these revisions',
     );
+    expect(() => revisionOf(list, fieldsOf(), [NEWEST])).toThrow(
+      'Header mismatch: MCP-Protocol-Version is missing; this endpoint serves 2026-07-28; set the client to one of these revisions',
+    );
     expect(() => revisionOf(list, fieldsOf('hostile words'), served)).toThrow(
       expect.objectContaining({
         status: 400,

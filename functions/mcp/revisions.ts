@@ -1,5 +1,5 @@
 import { type McpCall, versionOf } from './envelope.ts';
-import { headerMismatch, invalidMeta, type McpError, unsupportedVersion } from './errors.ts';
+import { headerMismatch, invalidMeta, type McpError, missingVersion, unsupportedVersion } from './errors.ts';
 import type { FieldValue, MirrorFields } from './header-fields.ts';
 
 /** The revisions of the Model Context Protocol that the endpoint knows, and the one of a request. */
@@ -42,7 +42,8 @@ export function revisionOf(call: McpCall, fields: MirrorFields, served: readonly
   if (call.method === 'initialize' && header !== REVISION && !namesVersion(call))
     return agreedRevision(call, served);
   if (header === undefined) {
-    if (namesVersion(call) || !served.some(isOlder)) throw versionMismatch(field);
+    if (namesVersion(call)) throw versionMismatch(field);
+    if (!served.some(isOlder)) throw missingVersion(VERSION_HEADER, served);
     return servedRevision(UNNAMED, served);
   }
   const named = versionOf(call);
