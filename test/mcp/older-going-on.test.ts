@@ -122,3 +122,14 @@ test('work that is planned for later takes no place to wait, neither with its st
   waits.end();
   expect((await waiting).values).toMatchObject({ task: { status: 'working' } });
 });
+
+test.each([-1, -0.001, 20.001, 1e9])('a wait of %d seconds is refused with its bounds', async (seconds) => {
+  const refused = await call(GET, { taskId: 'x', waitSeconds: seconds });
+  expect(refused.result['isError']).toBe(true);
+  expect(refused.text).toContain('/waitSeconds: must be from 0 to 20');
+});
+
+test.each([0, 20, null])('a wait of %j seconds is within them', async (seconds) => {
+  const { text } = await call(GET, { taskId: 'x', waitSeconds: seconds });
+  expect(text).toBe('There is no such task. (not_found)');
+});

@@ -76,11 +76,20 @@ async function cancelled(tasks: RunTasks, taskId: string, context: McpContext): 
 
 function taskIdOf(given: JsonObject, schema: JsonObject): string {
   checkArguments(given, schema);
+  checkWait(given[WAIT_ARGUMENT]);
   return given['taskId'] as string;
 }
 
 const TASK_ID_WORDS =
   'A taskId comes from the answer that began the work. A runId is no taskId: svc_execution_get_run_v1 takes it.';
+
+/** No operation behind these tools checks the bounds of the schema. */
+function checkWait(seconds: unknown): void {
+  if (typeof seconds !== 'number' || (seconds >= 0 && seconds <= PLAIN_WAIT_SECONDS)) return;
+  const detail = `must be from 0 to ${PLAIN_WAIT_SECONDS}`;
+  const errors = [{ pointer: `/${WAIT_ARGUMENT}`, detail }];
+  throw new ServiceError('validation_failed', `The arguments are not valid: ${detail}`, { errors });
+}
 
 /** The same words for a missing task and for a task of another caller. */
 function unknownTask(): ServiceError {
