@@ -134,6 +134,7 @@ export function progressTokenOf({ progressToken }: JsonMembers): RequestMeta['pr
   throw invalidMeta('Invalid _meta: the progress token is neither a string nor a number');
 }
 
-function isImplementation(value: unknown): boolean {
+/** Whether the value names a client. */
+export function isImplementation(value: unknown): boolean {
   return isJsonObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
 }

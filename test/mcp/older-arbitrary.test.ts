@@ -75,8 +75,8 @@ test('any handshake is answered with a revision that is served, or with a refusa
   const handshake = fc.record(
     {
       protocolVersion: fc.oneof(json, fc.constantFrom(...OLDER, '2026-07-28')),
-      capabilities: json,
-      clientInfo: json,
+      capabilities: fc.oneof(json, fc.constant({})),
+      clientInfo: fc.oneof(json, fc.constant({ name: 'a', version: '1' })),
     },
     { requiredKeys: [] },
   );
@@ -88,8 +88,14 @@ test('any handshake is answered with a revision that is served, or with a refusa
       const result = message?.['result'];
       const revision = OLDER.find((each) => isJsonObject(result) && result['protocolVersion'] === each);
       expect(olderFaults(response, 'initialize', revision ?? '2025-11-25')).toEqual([]);
-      expect(revision === undefined).toBe(typeof given.protocolVersion !== 'string');
+      expect(revision !== undefined).toBe(isHandshake(given));
     }),
     { numRuns: 300 },
   );
 });
+
+function isHandshake({ protocolVersion, capabilities, clientInfo }: Readonly<Record<string, unknown>>) {
+  const names = isJsonObject(clientInfo) ? [clientInfo['name'], clientInfo['version']] : [null];
+  const texts = [protocolVersion, ...names];
+  return isJsonObject(capabilities) && texts.every((text) => typeof text === 'string');
+}

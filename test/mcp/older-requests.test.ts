@@ -75,6 +75,20 @@ describe('the handshake', () => {
     expect([status, error?.code]).toEqual([200, -32602]);
   });
 
+  test.each<[what: string, more: Readonly<Record<string, unknown>>]>([
+    ['capabilities', { capabilities: undefined }],
+    ['capabilities that are an object', { capabilities: 7 }],
+    ['capabilities that are no list', { capabilities: [] }],
+    ['a client', { clientInfo: undefined }],
+    ['a client that is an object', { clientInfo: 'x' }],
+    ['the name of its client', { clientInfo: { version: '1' } }],
+    ['the version of its client', { clientInfo: { name: 'x', version: 1 } }],
+  ])('without %s is refused', async (_, more) => {
+    const given = { ...initializeParams('2025-06-18'), ...more };
+    const { status, error } = await olderAsk(chain, '2025-06-18', 'initialize', given);
+    expect([status, error?.code]).toEqual([200, -32602]);
+  });
+
   test('gives a page of a list that another revision goes on with', async () => {
     const settings = { revisions, pageSize: 3, discoverTtlMs: 1, listTtlMs: 1, requestStateMs: 1 };
     const stage = mcpStage({ settings });
