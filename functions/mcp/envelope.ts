@@ -28,7 +28,7 @@ export interface McpCall {
 /** One message of a body: a request, a notification, or a refusal, with the id if it was readable. */
 export type ReadMessage =
   | { readonly kind: 'call'; readonly call: McpCall }
-  | { readonly kind: 'notification' }
+  | { readonly kind: 'notification'; readonly notification: Pick<McpCall, 'method' | 'params'> }
   | { readonly kind: 'refusal'; readonly id: RequestId | undefined; readonly error: McpError };
 
 /** The parser skips numbers of the arguments: the tool knows which arguments are floats, and its refusal names the pointer. */
@@ -59,7 +59,7 @@ export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMes
   if (jsonrpc !== '2.0') return refusal(known, invalidRequest('jsonrpc is not 2.0'));
   if (typeof method !== 'string') return refusal(known, invalidRequest('the method is not a string'));
   if (!isJsonObject(params)) return refusal(known, invalidRequest('the params are not an object'));
-  if (known === undefined) return { kind: 'notification' };
+  if (known === undefined) return { kind: 'notification', notification: { method, params } };
   const argumentsText = (): string => argumentsOf(textOf(body));
   return { kind: 'call', call: { id: known, method, params, argumentsText, longNumbers } };
 }

@@ -69,6 +69,10 @@ export function headerMismatch(header: string, field: FieldValue, source: string
   return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header} ${words}`);
 }
 
+export function foreignHeader(header: string): McpError {
+  return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header} repeats no value of the body`);
+}
+
 /**
  * Says what is served and what to do, because many programs show their user nothing but this text. `supported` are the revisions
  * among which the client can choose with the next request.

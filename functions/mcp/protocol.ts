@@ -9,7 +9,7 @@ import { McpError, unknownMethod } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { type MirrorFields, mirrorFieldsOf } from './header-fields.ts';
 import { MessageQueue } from './message-queue.ts';
-import { checkMethodHeaders } from './mirrored.ts';
+import { checkMethodHeaders, type NamedMessage } from './mirrored.ts';
 import { mcpErrorOf, refusalFor } from './refusals.ts';
 import { checkNotification, type Revision, revisionOf } from './revisions.ts';
 
@@ -69,7 +69,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
 
   return async (request) => {
     const read = readMessage(request.body, limits);
-    if (read.kind === 'notification') return notified(request, served);
+    if (read.kind === 'notification') return notified(read.notification, request, served);
     if (read.kind === 'refusal') return refusalReply(read.id, read.error);
     const { call } = read;
     const method = methods.has(call.method) ? call.method : null;
@@ -92,9 +92,16 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
 }
 
 /** Accepts a notification and drops it: none of them changes anything here. */
-function notified({ rawHeaders }: McpRequest, served: readonly Revision[]): McpReply {
+function notified(
+  notification: NamedMessage,
+  { rawHeaders }: McpRequest,
+  served: readonly Revision[],
+): McpReply {
   try {
-    checkNotification(mirrorFieldsOf(rawHeaders), served);
+    const fields = mirrorFieldsOf(rawHeaders);
+    const { isNewest } = checkNotification(fields, served);
+    // 2026-07-28 accepts every notification of a revision that is served.
+    if (!isNewest) checkMethodHeaders(notification, fields, true);
     return { status: 202, method: null, facts: {}, message: null };
   } catch (error) {
     if (error instanceof McpError) return refusalReply(undefined, error);

@@ -130,8 +130,10 @@ describe('fewer revisions', () => {
 });
 
 test('a notification may lack the version, and names a served one else', () => {
-  expect(() => checkNotification(fieldsOf(), revisions)).not.toThrow();
-  expect(() => checkNotification(fieldsOf('2025-06-18'), revisions)).not.toThrow();
+  expect(checkNotification(fieldsOf(), revisions)).toEqual({ isNewest: false });
+  expect(checkNotification(fieldsOf(), [NEWEST])).toEqual({ isNewest: true });
+  expect(checkNotification(fieldsOf('2025-06-18'), revisions)).toEqual({ isNewest: false });
+  expect(checkNotification(fieldsOf(NEWEST), revisions)).toEqual({ isNewest: true });
   const codeOf = (...versions: string[]) =>
     expect.objectContaining({ code: versions.length > 1 ? -32020 : -32022 });
   expect(() => checkNotification(fieldsOf('2024-11-05'), revisions)).toThrow(codeOf('x'));

@@ -58,11 +58,15 @@ function versionMismatch(field: FieldValue): McpError {
   return headerMismatch(VERSION_HEADER, field, 'the revision that the body names');
 }
 
-/** Throws for a notification whose header names no served revision. */
-export function checkNotification(fields: MirrorFields, served: readonly Revision[]): void {
+/** Throws for a notification whose header names no served revision. Without the header it is of an older revision, if one is served. */
+export function checkNotification(
+  fields: MirrorFields,
+  served: readonly Revision[],
+): { readonly isNewest: boolean } {
   const field = fields.plain(VERSION_HEADER);
   if (field === 'malformed') throw versionMismatch(field);
-  if (field !== 'absent') servedRevision(field.value, served);
+  if (field === 'absent') return { isNewest: !served.some(isOlder) };
+  return { isNewest: servedRevision(field.value, served) === REVISION };
 }
 
 /** The requested revision, else the newest that has an `initialize`. */

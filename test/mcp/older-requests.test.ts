@@ -264,6 +264,43 @@ describe('mirrored header fields', () => {
   });
 });
 
+describe('a mirrored header field without a value to repeat', () => {
+  const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  const newest = { 'MCP-Protocol-Version': '2026-07-28' };
+
+  test.each(['tools/list', 'ping', 'x'])('is refused with %s', async (method) => {
+    for (const revision of OLDER) {
+      const { status, error } = await olderAsk(chain, revision, method, {}, { 'Mcp-Name': 'greet' });
+      expect([status, error?.code, error?.message]).toEqual([
+        400,
+        -32020,
+        'Header mismatch: Mcp-Name repeats no value of the body',
+      ]);
+    }
+  });
+
+  test('is ignored in 2026-07-28', async () => {
+    expect((await ask(chain, 'tools/list', {}, { 'Mcp-Name': 'greet' })).status).toBe(200);
+  });
+
+  test.each<[Record<string, string>, number]>([
+    [{}, 202],
+    [{ 'Mcp-Method': 'notifications/initialized' }, 202],
+    [{ 'Mcp-Method': 'ping' }, 400],
+    [{ 'Mcp-Name': 'greet' }, 400],
+  ])('with a notification: %j has the status %d', async (headers, status) => {
+    for (const revision of OLDER)
+      expect((await post(chain, notification, { ...olderFields(revision), ...headers })).status).toBe(status);
+    expect((await post(chain, notification, { ...newest, ...headers })).status).toBe(202);
+  });
+
+  test('with the notification of a call that names another method has the status 400', async () => {
+    const body = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'greet' } };
+    expect(await refusal(body, { 'Mcp-Method': 'ping' })).toMatchObject({ status: 400, code: -32020 });
+    expect(await refusal(body, { 'Mcp-Name': 'other' })).toMatchObject({ status: 400, code: -32020 });
+  });
+});
+
 describe('fewer revisions', () => {
   const served = (...given: (typeof revisions)[number][]) =>
     mcpStage({
