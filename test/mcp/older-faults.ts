@@ -62,7 +62,8 @@ const ofHttp = new Set([-32700, -32600, -32020, -32022]);
 export function olderFaults(response: InjectedResponse, method: string, revision: OlderRevision): string[] {
   const wire = wires[revision];
   const messages = messagesOf(response);
-  const last = withId(messages.at(-1) ?? {});
+  const last = messages.at(-1) ?? {};
+  if (isUnread(last)) return unreadFaults(response, last);
   const isStream = response.headers['content-type'] === 'text/event-stream';
   return [
     ...(isStream || messages.length === 1 ? [] : ['not one message']),
@@ -75,11 +76,26 @@ export function olderFaults(response: InjectedResponse, method: string, revision
   ];
 }
 
-/** A body that is refused before it is read has no id, which the older schemas cannot say: they know errors with an id alone. */
-function withId(message: Record<string, unknown>): Record<string, unknown> {
-  const { error } = message;
-  const isUnread = isJsonObject(error) && error['code'] === -32700 && !Object.hasOwn(message, 'id');
-  return isUnread ? { ...message, id: 1 } : message;
+/** Whether the message refuses a body whose id was not read. */
+function isUnread({ error, ...message }: Record<string, unknown>): boolean {
+  const codes: readonly unknown[] = [-32700, -32600];
+  return isJsonObject(error) && codes.includes(error['code']) && typeof message['id'] !== 'number';
+}
+
+/**
+ * Without a readable id the refusal has no member `id` (decision 0040). The schemas of 2025-03-26 and 2025-06-18 describe no such message,
+ * so that of 2025-11-25 judges it in every revision.
+ */
+function unreadFaults({ status, headers }: InjectedResponse, message: Record<string, unknown>): string[] {
+  const wire = wires['2025-11-25'];
+  return [
+    ...(Object.hasOwn(message, 'id') ? ['an id that was not read'] : []),
+    ...(status === 400 ? [] : [`an unread body with ${status}`]),
+    ...(headers['content-type'] === 'application/json' ? [] : ['an unread body answered as a stream']),
+    ...(Object.hasOwn(headers, 'mcp-session-id') ? ['a session'] : []),
+    ...foreign(wire, wire.errorName, message),
+    ...wire.faults(wire.errorName, message),
+  ];
 }
 
 function errorFaults(

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { OlderRevision } from '../../functions/mcp/revisions.ts';
 import { olderFaults } from './older-faults.ts';
-import { initializeParams, olderSend } from './older-support.ts';
-import { mcpStage } from './support.ts';
+import { initializeParams, OLDER, olderFields, olderSend } from './older-support.ts';
+import { mcpStage, post } from './support.ts';
 
 /** Each planted fault must be found by the oracle of older revisions. */
 
@@ -104,6 +104,29 @@ describe('the oracle of older revisions', () => {
       expect(olderFaults(planted, method, revision)).not.toEqual([]);
     },
   );
+
+  test.each<[what: string, plant: (text: string) => string, status: number]>([
+    ['the id null', (text) => text.replace('{"jsonrpc"', '{"id":null,"jsonrpc"'), 400],
+    ['an id of a text', (text) => text.replace('{"jsonrpc"', '{"id":"1","jsonrpc"'), 400],
+    ['another member', (text) => text.replace('{"jsonrpc"', '{"method":"x","jsonrpc"'), 400],
+    ['no message', (text) => text.replace('"message"', '"messages"'), 400],
+    ['the status of a result', (text) => text, 200],
+  ])('finds, in the refusal of a body that is not read, %s', async (_, plant, status) => {
+    const { chain } = mcpStage();
+    for (const revision of OLDER)
+      for (const body of [[], { jsonrpc: '2.0', id: null, method: 'ping' }, 5]) {
+        const response = await post(chain, body, olderFields(revision));
+        expect(olderFaults(response, 'ping', revision)).toEqual([]);
+        const planted = { ...response, body: plant(response.body), status };
+        expect(olderFaults(planted, 'ping', revision)).not.toEqual([]);
+      }
+  });
+
+  test('finds a refusal of a request that was read, without its id', async () => {
+    const response = await olderSend(mcpStage().chain, '2025-11-25', 'x');
+    const body = response.body.replace('"id":1,', '');
+    expect(olderFaults({ ...response, body }, 'x', '2025-11-25')).toContain('another id');
+  });
 
   test('finds a session', async () => {
     const response = await olderSend(mcpStage().chain, '2025-11-25', 'ping');

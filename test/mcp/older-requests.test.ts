@@ -151,6 +151,8 @@ describe('refusals', () => {
   ])('%s is an invalid request in every revision', async (_, body) => {
     for (const revision of OLDER)
       expect(await refusal(body, olderFields(revision))).toMatchObject({ status: 400, code: -32600 });
+    const [message] = messagesOf(await post(chain, [list], olderFields('2025-06-18')));
+    expect(Object.keys(message ?? {})).toEqual(['jsonrpc', 'error']);
   });
 
   test.each([
