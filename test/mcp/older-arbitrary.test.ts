@@ -95,7 +95,7 @@ test('any handshake is answered with a revision that is served, or with a refusa
 });
 
 function isHandshake({ protocolVersion, capabilities, clientInfo }: Readonly<Record<string, unknown>>) {
-  const names = isJsonObject(clientInfo) ? [clientInfo['name'], clientInfo['version']] : [null];
-  const texts = [protocolVersion, ...names];
+  const client = isJsonObject(clientInfo) ? [clientInfo['name'], clientInfo['version']] : [null];
+  const texts = [protocolVersion, ...client];
   return isJsonObject(capabilities) && texts.every((text) => typeof text === 'string');
 }
