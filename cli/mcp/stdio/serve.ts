@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { interruptible } from '../../interruption.ts';
@@ -8,29 +7,28 @@ import { addressText } from '../../remote/address.ts';
 import type { Inputs } from '../../remote/inputs.ts';
 import { connect, mediaTypeOf, type Remote, type RemoteOptions } from '../../remote.ts';
 import type { HttpAnswer } from './answer.ts';
-import { isBlank, linesOf } from './lines.ts';
-import { Relay, type RelayOptions } from './relay.ts';
+import { type ClientParts, serveClient } from './client.ts';
 
-/** As many bytes as `Mcp:BodyBytesMax` can allow. */
-const LINE_BYTES_MAX = 33_554_432;
 const BODY_BYTES_MAX = 67_108_864;
-/** How long requests may go on after the end of the input. */
-const DRAIN_MS = 30_000;
 
 /** Serves one client on standard input and output, with the address and the credentials of the command. */
 export async function serveStdio(command: Command, inputs: Inputs): Promise<void> {
   refuseVisibleCredentials(command);
   // A wrong address or a missing file shows at the start, not at the first message.
   const { server } = await connect(command, inputs);
-  const post: RelayOptions['post'] = async (body, fields, signal) => {
+  const post: ClientParts['post'] = async (body, fields, signal) => {
     const remote = await connect(command, inputs);
     const headers = [['Content-Type', 'application/json'], ['Accept', ACCEPTED], ...fields] as const;
     return answerOf(remote, await remote.send({ method: 'POST', path: '/mcp', headers, body }, signal));
   };
-  await interruptible('the service goes on', (signal) => {
+  const end = await interruptible('the service goes on', (signal) => {
     warn(`Serving ${addressText(server)} over MCP on standard input and output.`);
-    return serve(process.stdin, { post, write: writeLine }, signal);
+    return serveClient({ input: process.stdin, post, write: writeLine, log: warn, pause: after }, signal);
   });
+  if (end === 'answered') return;
+  warn('The client did not read its last answers: they are lost.');
+  // Open writes would keep the process alive.
+  process.exit(exitCodes.failed);
 }
 
 const ACCEPTED = 'application/json, text/event-stream';
@@ -54,47 +52,6 @@ function refuseVisibleCredentials(command: Command): void {
     );
 }
 
-/** Relays until the input ends or the signal comes, and then ends what is under way. */
-async function serve(
-  input: Readable,
-  { post, write }: Pick<RelayOptions, 'post' | 'write'>,
-  signal: AbortSignal,
-): Promise<void> {
-  let isStopped = false;
-  const stop = () => {
-    isStopped = true;
-    input.destroy();
-    relay.stop();
-  };
-  const relay = new Relay({
-    post,
-    write: (line) =>
-      write(line).catch((error: unknown) => {
-        // A client that reads no more has ended.
-        stop();
-        throw error;
-      }),
-    log: warn,
-    lineBytesMax: LINE_BYTES_MAX,
-    atWorkMax: 16,
-    waitingMax: 256,
-    waitingBytesMax: 2 * LINE_BYTES_MAX,
-  });
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const line of linesOf(input, LINE_BYTES_MAX))
-      if (line === 'too-long' || !isBlank(line)) relay.take(line);
-  } catch (error) {
-    // The end of the input that this process made itself.
-    if (!isStopped) throw error;
-  }
-  const patience = new AbortController();
-  const end = pause(DRAIN_MS, undefined, { signal: patience.signal }).then(stop, () => undefined);
-  await relay.settled();
-  patience.abort();
-  await end;
-}
-
 function answerOf(remote: Remote, answer: IncomingMessage): HttpAnswer {
   const retryAfter = Number(answer.headers['retry-after']);
   return {
@@ -105,6 +62,10 @@ function answerOf(remote: Remote, answer: IncomingMessage): HttpAnswer {
     body: () => remote.bodyOf(answer, BODY_BYTES_MAX),
     refusal: async (body) => (await remote.refusal(answer, body)).message,
   };
+}
+
+function after(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return pause(milliseconds, undefined, { signal });
 }
 
 function writeLine(line: string): Promise<void> {
