@@ -193,6 +193,43 @@ describe('the version', () => {
     ]);
   });
 
+  test('travels with the messages that came before the answer of initialize too: they wait for it', async () => {
+    const { relay, posted, answers, send, reached } = stage();
+    send(request(1, 'initialize'));
+    send({ method: 'notifications/initialized' });
+    send(request(2));
+    send(request(3));
+    expect(posted).toHaveLength(1);
+    expect(answers()).toMatchObject([{ id: 3, error: { message: expect.stringMatching(/Too many/) } }]);
+    posted[0]?.answer({ text: result(1, { protocolVersion: '2025-11-25' }) });
+    await reached(3);
+    expect(posted.slice(1).map(({ body, fields }) => [body['method'], fields])).toEqual([
+      ['notifications/initialized', { 'MCP-Protocol-Version': '2025-11-25' }],
+      ['tools/list', { 'MCP-Protocol-Version': '2025-11-25' }],
+    ]);
+    posted[1]?.answer({ status: 202, mediaType: '' });
+    posted[2]?.answer({ text: result(2) });
+    await relay.settled();
+  });
+
+  test('is not waited for after a failed, a cancelled or a stopped initialize', async () => {
+    const { relay, posted, answers, send, reached } = stage();
+    send(request(1, 'initialize'));
+    send(request(2, 'initialize'));
+    send(request(3));
+    posted[0]?.fail(new RemoteFailure('http://a broke the connection off.', true, null));
+    await reached(2);
+    send({ method: 'notifications/cancelled', params: { requestId: 2 } });
+    await reached(3);
+    posted[2]?.answer({ text: result(3) });
+    await relay.settled();
+    send(request(4, 'initialize'));
+    send(request(5));
+    relay.stop();
+    await relay.settled();
+    expect(answers().map(({ id }) => id)).toEqual([1, 3, 4, 5]);
+  });
+
   test('of a refused initialize is none', async () => {
     const { relay, posted, send } = stage();
     send(request(1, 'initialize'));

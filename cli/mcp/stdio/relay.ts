@@ -86,19 +86,30 @@ export class Relay {
   }
 
   #pump(): void {
-    while (this.#atWork.size < this.#options.atWorkMax) {
-      const entry = this.#waiting.shift();
-      if (entry === undefined) break;
-      this.#waitingBytes -= entry.message.bytes.length;
-      this.#atWork.add(entry);
-      void this.#forward(entry).finally(() => {
-        this.#atWork.delete(entry);
-        const { id } = entry.message;
-        if (id !== null) this.#byId.delete(id);
-        this.#pump();
-      });
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
+      void this.#work(entry);
     }
     if (this.#atWork.size === 0) for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  /** Takes the first message that has a place from those that wait. */
+  #next(): Entry | undefined {
+    const atWork = [...this.#atWork];
+    // The version of later messages is that of its answer.
+    if (atWork.length >= this.#options.atWorkMax || atWork.some(isInitialize)) return undefined;
+    const [entry] = this.#waiting.splice(0, 1);
+    if (entry === undefined) return undefined;
+    this.#waitingBytes -= entry.message.bytes.length;
+    this.#atWork.add(entry);
+    return entry;
+  }
+
+  async #work(entry: Entry): Promise<void> {
+    await this.#forward(entry);
+    this.#atWork.delete(entry);
+    const { id } = entry.message;
+    if (id !== null) this.#byId.delete(id);
+    this.#pump();
   }
 
   async #forward({ message, controller }: Entry): Promise<void> {
@@ -140,6 +151,10 @@ export class Relay {
   #print(line: string): void {
     this.#options.write(line).catch(() => undefined);
   }
+}
+
+function isInitialize({ message: { id, method } }: Entry): boolean {
+  return id !== null && method === 'initialize';
 }
 
 function wordsOf(error: unknown): string {
