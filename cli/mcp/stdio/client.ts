@@ -46,6 +46,7 @@ export async function serveClient(parts: ClientParts, signal: AbortSignal): Prom
     log,
     lineBytesMax: LINE_BYTES_MAX,
     atWorkMax: 16,
+    callsMax: 12,
     waitingMax: 256,
     waitingBytesMax: 2 * LINE_BYTES_MAX,
   });

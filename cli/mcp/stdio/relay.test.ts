@@ -38,6 +38,7 @@ function stage(bounds: Partial<RelayOptions> = {}) {
     log: (text) => logged.push(text),
     lineBytesMax: 1_000,
     atWorkMax: 2,
+    callsMax: 2,
     waitingMax: 2,
     waitingBytesMax: 500,
     ...bounds,
@@ -265,6 +266,31 @@ describe('the bounds', () => {
     send({ ...request(2), params: { text: 'a'.repeat(400) } });
     send({ ...request(3), params: { text: 'a'.repeat(400) } });
     expect(answers()).toMatchObject([{ id: 3 }]);
+  });
+
+  test('keep places for short messages beside calls of tools, and pass the cancellation of work', () => {
+    const { posted, answers, send } = stage({ atWorkMax: 4 });
+    const call = (id: number, name = 'a') => send({ id, method: 'tools/call', params: { name } });
+    for (const id of [1, 2, 3, 4, 5]) call(id);
+    expect(answers()).toMatchObject([{ id: 5, error: { message: expect.stringMatching(/Too many/) } }]);
+    send(request(6, 'ping'));
+    call(7, 'svc_tasks_cancel_v1');
+    expect(posted.map(({ body }) => body['id'])).toEqual([1, 2, 6, 7]);
+    send(request(8, 'ping'));
+    expect(answers().map(({ id }) => id)).toEqual([5, 8]);
+  });
+
+  test('take a call that waits in its turn once another one ends', async () => {
+    const { relay, posted, send, reached } = stage({ atWorkMax: 4, callsMax: 1 });
+    const call = (id: number) => send({ id, method: 'tools/call', params: { name: 'a' } });
+    for (const id of [1, 2, 3]) call(id);
+    send(request(4));
+    for (const [index, id] of [1, 4, 2, 3].entries()) {
+      await reached(index + 1);
+      expect(posted[index]?.body['id']).toBe(id);
+      posted[index]?.answer({ text: result(id) });
+    }
+    await relay.settled();
   });
 
   test('refuse a second request with the same id, and not one whose id is of another type', () => {

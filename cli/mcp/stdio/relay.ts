@@ -15,6 +15,8 @@ export interface RelayOptions {
   readonly lineBytesMax: number;
   /** Messages that are with the service at one time. */
   readonly atWorkMax: number;
+  /** Those among them that call a tool, which may take long. The other places are for short messages. */
+  readonly callsMax: number;
   /** Messages that wait for a place, and their bytes. */
   readonly waitingMax: number;
   readonly waitingBytesMax: number;
@@ -72,7 +74,8 @@ export class Relay {
     const { waitingMax, waitingBytesMax } = this.#options;
     if (id !== null && this.#byId.has(id))
       return this.#print(errorLine(id, -32_600, 'A request with this id is not answered yet.'));
-    if (this.#waiting.length >= waitingMax || this.#waitingBytes + bytes.length > waitingBytesMax) {
+    const isFull = this.#waiting.length >= waitingMax || this.#waitingBytes + bytes.length > waitingBytesMax;
+    if (isFull && !this.#hasPlace(message)) {
       const words = 'Too many messages wait for an answer. Send this one again after the next answer.';
       if (id === null) this.#options.log(`${message.method} was dropped. ${words}`);
       else this.#print(failure(id, words).line);
@@ -94,14 +97,20 @@ export class Relay {
 
   /** Takes the first message that has a place from those that wait. */
   #next(): Entry | undefined {
-    const atWork = [...this.#atWork];
-    // The version of later messages is that of its answer.
-    if (atWork.length >= this.#options.atWorkMax || atWork.some(isInitialize)) return undefined;
-    const [entry] = this.#waiting.splice(0, 1);
+    const index = this.#waiting.findIndex(({ message }) => this.#hasPlace(message));
+    const entry = index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
     if (entry === undefined) return undefined;
     this.#waitingBytes -= entry.message.bytes.length;
     this.#atWork.add(entry);
     return entry;
+  }
+
+  #hasPlace(message: ForwardedMessage): boolean {
+    const atWork = [...this.#atWork].map((entry) => entry.message);
+    const { atWorkMax, callsMax } = this.#options;
+    // The version of later messages is that of its answer.
+    if (atWork.length >= atWorkMax || atWork.some(isInitialize)) return false;
+    return !mayTakeLong(message) || atWork.filter(mayTakeLong).length < callsMax;
   }
 
   async #work(entry: Entry): Promise<void> {
@@ -153,8 +162,13 @@ export class Relay {
   }
 }
 
-function isInitialize({ message: { id, method } }: Entry): boolean {
+function isInitialize({ id, method }: ForwardedMessage): boolean {
   return id !== null && method === 'initialize';
+}
+
+/** Some tools wait for the end of their work. The one that ends work has to pass them. */
+function mayTakeLong({ method, params }: ForwardedMessage): boolean {
+  return method === 'tools/call' && params['name'] !== 'svc_tasks_cancel_v1';
 }
 
 function wordsOf(error: unknown): string {
