@@ -293,13 +293,14 @@ describe('the bounds', () => {
     await relay.settled();
   });
 
-  test('refuse a second request with the same id, and not one whose id is of another type', () => {
+  test('refuse a second request with the same id without it, and not one whose id is of another type', () => {
     const { posted, answers, send } = stage();
     send(request(1));
     send(request('1'));
     send(request(1));
     expect(posted).toHaveLength(2);
-    expect(answers()).toMatchObject([{ id: 1, error: { code: -32_600 } }]);
+    expect(answers()).toMatchObject([{ error: { code: -32_600 } }]);
+    expect(answers()[0]?.['id'] ?? null).toBeNull();
   });
 });
 

@@ -72,8 +72,9 @@ export class Relay {
   #admit(message: ForwardedMessage): void {
     const { id, bytes } = message;
     const { waitingMax, waitingBytesMax } = this.#options;
+    // Without the id: the client would take it for the answer of the first request.
     if (id !== null && this.#byId.has(id))
-      return this.#print(errorLine(id, -32_600, 'A request with this id is not answered yet.'));
+      return this.#print(errorLine(null, -32_600, 'A request has the id of one that is not answered yet.'));
     const isFull = this.#waiting.length >= waitingMax || this.#waitingBytes + bytes.length > waitingBytesMax;
     if (isFull && !this.#hasPlace(message)) {
       const words = 'Too many messages wait for an answer. Send this one again after the next answer.';
