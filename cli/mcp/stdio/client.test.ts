@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type ClientEnd, type ClientParts, serveClient } from './client.ts';
 
@@ -94,6 +95,8 @@ describe('a client that reads nothing', () => {
     input.end('x\n'.repeat(count));
     await until(() => logged.length === 1);
     expect(logged[0]).toContain('does not read');
+    // The lines came in one piece: a reader that does not wait takes them all in this turn.
+    await turn();
     const bytes = lines.reduce((sum, line) => sum + line.length + 1, 0);
     expect(bytes).toBeGreaterThanOrEqual(1_048_576);
     expect(bytes).toBeLessThan(1_048_576 + 1_000);
@@ -106,7 +109,9 @@ describe('a client that reads nothing', () => {
     const { input, ended, lines, logged, until, stop, waits } = stage();
     input.end('x\n'.repeat(20_000));
     await until(() => logged.length === 1);
+    await turn();
     const before = lines.length;
+    expect(before).toBeLessThan(20_000);
     stop();
     await until(() => waits.length === 2);
     waits[1]?.end();
@@ -129,4 +134,10 @@ test('a client that reads has the answers of a stop', async () => {
   await until(() => lines.length === 1);
   expect(await ended).toBe('answered');
   expect(lines[0]).toContain('was stopped');
+});
+
+test('a client that has closed its end stops everything, and nothing is left to write', async () => {
+  const { input, ended } = stage({ write: () => Promise.reject(new Error('EPIPE')) });
+  input.write(`${request}x\n`);
+  expect(await ended).toBe('answered');
 });
