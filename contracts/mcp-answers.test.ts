@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fallbackOf, type Given } from '../functions/config/setting.ts';
 import { mcp } from '../functions/config/settings/mcp.ts';
@@ -7,58 +6,15 @@ import { itemsName, shownAnswer } from '../functions/mcp/service/mapped-answer.t
 import { mappedResult } from '../functions/mcp/service/mapped-result.ts';
 import { valueAtPath } from '../functions/mcp/service/member-paths.ts';
 import type { ToolMap } from '../functions/mcp/service/tool-map.ts';
-import { mcpDefinitions } from './generate/emit-mcp.ts';
-import { modelOf, resolved } from './generate/mcp/members.ts';
-import { type Schema, typesOf } from './generate/schema.ts';
-import { readSource } from './generate/source.ts';
+import { largeValue, listTools as lists, readTools, type Size } from './mcp-list-answers.ts';
 
 /** The default answer of each list fits the hosts, however large the answer of its operation is. */
 
 /** Of the values and the text together, as many hosts pass both on. */
 const CHARACTERS_MAX = 25_000;
 
-const source = readSource(resolve(import.meta.dirname, '..'));
-
-const reads = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
-  if (map === undefined || exposure === 'task') return [];
-  const operation = source.catalog.operations.find(({ id }) => id === operationId);
-  const answer = operation?.responses.find(({ status }) => status < 300);
-  const { name } = definition as unknown as { readonly name: string };
-  return [{ name, operationId, map, model: modelOf(source, answer?.schema ?? null) }];
-});
-
-const lists = reads.filter(({ map }) => itemsName(map) !== null);
 /** Their answers come whole, or in parts of their text. */
-const others = reads.filter(({ map }) => itemsName(map) === null);
-
-interface Size {
-  readonly items: number;
-  readonly text: number;
-}
-
-/** A value of the model with every member, long texts and long lists; numbers and texts begin with the index `at` of the item. */
-function largeValue(given: Schema, size: Size, depth = 0, at = 0): AnswerJson {
-  const schema = resolved(source, given);
-  const { enum: values, const: only, properties, items, maxLength, additionalProperties } = schema;
-  if (only !== undefined) return only;
-  if (values !== undefined) return values.find((each) => each !== null) ?? null;
-  const type = typesOf(schema).find((each) => each !== 'null');
-  if (type === 'boolean') return true;
-  if (type === 'integer' || type === 'number') return at;
-  if (type === 'string')
-    return `${at} ${'Eine Größe, "so". '.repeat(600)}`.slice(0, Math.min(maxLength ?? size.text, size.text));
-  if (items !== undefined) {
-    const count = depth <= 1 ? size.items : 3;
-    return Array.from({ length: count }, (_, index) => largeValue(items, size, depth + 1, index));
-  }
-  if (properties !== undefined && depth < 6)
-    return Object.fromEntries(
-      Object.entries(properties).map(([name, each]) => [name, largeValue(each, size, depth + 1, at)]),
-    );
-  if (typeof additionalProperties === 'object')
-    return { a: largeValue(additionalProperties, size, depth + 1) };
-  return { text: 'a'.repeat(size.text) };
-}
+const others = readTools.filter(({ map }) => itemsName(map) === null);
 
 interface Part {
   readonly values: JsonObject;

@@ -7,9 +7,12 @@ import { valueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
 
 /** The most characters of a value in a line, where the map states no other number. */
-export const EXCERPT_MAX = 300;
+const EXCERPT_MAX = 300;
 
 const SHORTENED = 'The item is too long for a list, so its long members are cut or left out.';
+
+/** Each part comes from a call of its own. */
+const CHANGES = 'If records change meanwhile, items may repeat or be missing.';
 
 /**
  * Writes one line for each item with ids, score, excerpt and the parts that `include` adds; then such parts of the answer, and how to go
@@ -30,7 +33,8 @@ export function answerText(map: ToolMap, include: readonly string[]): (candidate
     written.set(item, text);
     return text;
   };
-  return ({ shown, items, offset, count }) => {
+  return (candidate) => {
+    const { shown, items, offset, count } = candidate;
     const below = followingLines(map, shown, items);
     const lines = items.flatMap((item, at) => [
       `${offset + at + 1}. ${lineOfItem(item)}`,
@@ -42,9 +46,8 @@ export function answerText(map: ToolMap, include: readonly string[]): (candidate
     ];
     return [
       ...(count === 0 ? ['No items.'] : lines),
-      ...(shown['shortened'] === true ? [SHORTENED] : []),
       ...further.filter((text) => text !== ''),
-      ...goingOn(shown, offset + items.length, count),
+      ...answerNotes(candidate),
     ].join('\n');
   };
 }
@@ -63,6 +66,14 @@ function followingLines(
     return [byItem.map((own) => own.map((entry) => `   - ${lineOf(entry, line, excerpt)}`))];
   });
   return items.map((_, at) => lists.flatMap((byItem) => byItem[at] ?? []));
+}
+
+/** Sentences about an answer: items that are shortened, and how to go on. */
+export function answerNotes({ shown, items, offset, count }: ShownItems): readonly string[] {
+  return [
+    ...(shown['shortened'] === true ? [SHORTENED] : []),
+    ...goingOn(shown, { offset, end: offset + items.length, count }),
+  ];
 }
 
 /** The paths of the parts that the caller asks for: those from an item, and those from the answer. */
@@ -100,13 +111,21 @@ function excerptOf(value: Json, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
 
-function goingOn(shown: ShownItems['shown'], end: number, count: number): readonly string[] {
+interface Place {
+  readonly offset: number;
+  readonly end: number;
+  readonly count: number;
+}
+
+/** A reader keeps its other arguments, so an offset into this page must not reach the next one. */
+function goingOn(shown: ShownItems['shown'], { offset, end, count }: Place): readonly string[] {
   if (end < count)
     return [
-      `${end} of ${count} items so far. To go on: the same arguments with "${OFFSET_ARGUMENT}": ${end}.`,
+      `${end} of ${count} items so far. To go on: the same arguments with "${OFFSET_ARGUMENT}": ${end}. ${CHANGES}`,
     ];
   const token = shown['continuationToken'];
   if (typeof token !== 'string') return [];
-  const argument = `"continuationToken": ${JSON.stringify(token)}`;
+  const start = offset === 0 ? '' : `, "${OFFSET_ARGUMENT}": 0`;
+  const argument = `"continuationToken": ${JSON.stringify(token)}${start}`;
   return [`There may be more. To go on: the same arguments with ${argument}.`];
 }

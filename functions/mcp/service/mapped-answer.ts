@@ -81,7 +81,10 @@ export function shownItems(
   const list = valueAtPath(answer, name);
   const all = isJsonList(list) ? list : [];
   if (offset > all.length)
-    throw invalidMember(`/${OFFSET_ARGUMENT}`, `is after the last item: the answer has ${all.length}`);
+    throw invalidMember(
+      `/${OFFSET_ARGUMENT}`,
+      `is after the last item: the answer has ${all.length}; leave it out for another page`,
+    );
   const withFollowers = followersOf(map.answer.follows ?? {}, answer, all);
   const from = (size: number): ShownItems => {
     const items = all.slice(offset, offset + size);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
-import { type AskedAnswer, mappedResult } from './mapped-result.ts';
+import { type AskedAnswer, mappedResult, termsFor } from './mapped-result.ts';
 import type { ToolMap } from './tool-map.ts';
 
 const map: ToolMap = {
@@ -89,7 +89,7 @@ describe('the answer of a tool', () => {
     // The token would skip the items that are left.
     expect(shown).not.toHaveProperty('continuationToken');
     expect(text.split('\n').at(-1)).toBe(
-      `${items.length} of 1000 items so far. To go on: the same arguments with "answerOffset": ${items.length}.`,
+      `${items.length} of 1000 items so far. To go on: the same arguments with "answerOffset": ${items.length}. If records change meanwhile, items may repeat or be missing.`,
     );
   });
 
@@ -108,7 +108,7 @@ describe('the answer of a tool', () => {
     const long = { id: 'a', score: 1, content: { text: 'x'.repeat(30_000) }, other: 'y'.repeat(30_000) };
     const text = JSON.stringify({ items: [long, hit(1)], continuationToken: null });
     const answer = resultFor(text, { include: ['texts'] });
-    expect(answer.shown.items).toEqual([{ id: 'a', score: 1, content: { text: `${'x'.repeat(300)}…` } }]);
+    expect(answer.shown.items).toEqual([{ id: 'a', score: 1, content: { text: `${'x'.repeat(10_000)}…` } }]);
     expect(answer.shown).toMatchObject({ nextOffset: 1, shortened: true });
     expect(answer.text).toContain('too long for a list');
   });
@@ -147,6 +147,34 @@ describe('the text of an answer', () => {
     expect(lines[60]).toBe(
       'There may be more. To go on: the same arguments with "continuationToken": "a \\"b\\"".',
     );
+  });
+
+  test('of the last part of a page starts the next page without an offset', () => {
+    const long = { lengthMax: 2_000, textContent: 'full' } as const;
+    const last = resultFor(hits(3, { continuationToken: 'a' }), { offset: 2 });
+    const words = 'the same arguments with "continuationToken": "a", "answerOffset": 0.';
+    expect(last.text).toContain(words);
+    const full = resultFor(hits(3, { continuationToken: 'a' }), { offset: 2 }, map, long);
+    expect(full.result.content.map(({ text }) => text)).toEqual([
+      JSON.stringify(full.shown),
+      `There may be more. To go on: ${words}`,
+    ]);
+  });
+
+  test('says in words beside JSON that the list or its item is not whole', () => {
+    const within = { lengthMax: 2_000, textContent: 'full' } as const;
+    const wordsOf = (text: string) => resultFor(text, { include: ['texts'] }, map, within).result.content[1];
+    expect(wordsOf(hits(9))?.text).toMatch(/^\d of 9 items so far\. To go on: /);
+    const long = JSON.stringify({ items: [{ id: 'a', content: { text: 'x'.repeat(9_000) } }] });
+    expect(wordsOf(long)?.text).toMatch(/^The item is too long/);
+  });
+
+  test('alone has the room that the values do not need', () => {
+    const full = { lengthMax: 200_000, textContent: 'full' } as const;
+    const sizes = [full, termsFor(full, '2025-03-26')].map(
+      (within) => resultFor(hits(200), { include: ['texts'] }, map, within).shown.items.length,
+    );
+    expect(sizes[1]).toBeGreaterThanOrEqual(1.8 * (sizes[0] ?? 0));
   });
 
   test('keeps a text of a tenant to its line', () => {

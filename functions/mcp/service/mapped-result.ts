@@ -2,7 +2,7 @@ import type { Json } from '../../kernel/canonical-json.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import type { ToolResult } from '../catalog.ts';
 import { isEarly, type Revision } from '../revisions.ts';
-import { answerText, EXCERPT_MAX } from './answer-text.ts';
+import { answerNotes, answerText } from './answer-text.ts';
 import { boundedResult, resultOf } from './bounded-result.ts';
 import { itemsName, type ShownItems, shownAnswer, shownItems } from './mapped-answer.ts';
 import { withValueAtPath } from './member-paths.ts';
@@ -18,7 +18,8 @@ export const LIST_CHARACTERS_MAX = 25_000;
 /** An answer below this length is its own shortest text. */
 export const PLAIN_CHARACTERS_MAX = 4_000;
 
-/** The fewest characters to which a value is cut. */
+/** The most and the fewest characters to which a value is cut. */
+const SHORT_MAX = 10_000;
 const SHORT_MIN = 10;
 
 /** What a call asks of the answer. */
@@ -34,14 +35,16 @@ export interface AskedAnswer {
 export interface ResultTerms {
   readonly lengthMax: number;
   readonly textContent: TextContent;
+  /** Whether the caller gets the text alone. */
+  readonly isTextAlone?: boolean;
 }
 
 /** The terms of a result in the revision: without structured content, the text is the JSON of the answer. */
-export function termsFor<Terms extends Pick<ResultTerms, 'textContent'>>(
+export function termsFor<Terms extends Omit<ResultTerms, 'lengthMax'>>(
   terms: Terms,
   revision: Revision,
 ): Terms {
-  return isEarly(revision) ? { ...terms, textContent: 'full' } : terms;
+  return isEarly(revision) ? { ...terms, textContent: 'full', isTextAlone: true } : terms;
 }
 
 /** The answer of an operation as the result of its tool. */
@@ -53,22 +56,25 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   const most = Math.min(terms.lengthMax, LIST_CHARACTERS_MAX);
   const lengthOf = lengthsOf(name, most);
   const wordsOf = textsOf(answerText(map, include), lengthOf, terms);
-  const fitsWith = (words: Words) => (candidate: ShownItems) => {
-    const length = lengthOf(candidate);
-    return length <= most && length + JSON.stringify(words(candidate)).length <= most;
+  const fits = (candidate: ShownItems): boolean => {
+    const values = lengthOf(candidate);
+    if (values > most) return false;
+    const texts = wordsOf(candidate).reduce((sum, text) => sum + JSON.stringify(text).length, 0);
+    return texts + (terms.isTextAlone === true ? 0 : values) <= most;
   };
-  const candidate = shownItems(map, answer, offset ?? 0, fitsWith(wordsOf));
-  if (fitsWith(wordsOf)(candidate)) return resultOf(candidate.shown, wordsOf(candidate));
+  let shown = shownItems(map, answer, offset ?? 0, fits);
   // An item that is too long for a list: its values are cut until it fits.
-  const words = textsOf(answerText(map, []), lengthOf, terms);
-  let short = candidate;
-  for (let cut = map.answer.excerpt ?? EXCERPT_MAX; cut >= SHORT_MIN && !fitsWith(words)(short); cut /= 2)
-    short = shortAnswer(map, candidate, cut);
-  return resultOf(short.shown, words(short));
+  const candidate = shown;
+  for (let cut = SHORT_MAX; cut >= SHORT_MIN && !fits(shown); cut /= 2)
+    shown = shortAnswer(map, candidate, cut);
+  const [first = '', ...further] = wordsOf(shown);
+  const result = resultOf(shown.shown, first);
+  const notes = further.map((each) => ({ type: 'text', text: each }) as const);
+  return { ...result, content: [...result.content, ...notes] };
 }
 
-/** The text of a candidate. */
-type Words = (candidate: ShownItems) => string;
+/** The texts of a candidate. */
+type Words = (candidate: ShownItems) => readonly string[];
 
 /**
  * Measures the JSON of a candidate, up to a length beyond `most`. Candidates for one result share their items, so an item is written
@@ -92,17 +98,20 @@ function lengthsOf(name: string, most: number): (candidate: ShownItems) => numbe
   };
 }
 
-/** The text for a model: lines, or the JSON of a short answer. */
+/** The texts for a model: lines, or the JSON of a short answer. JSON has the sentences about the answer as a further text. */
 function textsOf(
-  lines: Words,
+  lines: (candidate: ShownItems) => string,
   lengthOf: (candidate: ShownItems) => number,
   { textContent }: ResultTerms,
 ): Words {
   return (candidate) => {
-    const { shown } = candidate;
-    // A part says in words how to go on.
-    const isWhole = shown['nextOffset'] === undefined && shown['shortened'] === undefined;
-    const isPlain = textContent === 'full' || (isWhole && lengthOf(candidate) < PLAIN_CHARACTERS_MAX);
-    return isPlain ? JSON.stringify(shown) : lines(candidate);
+    const notes = answerNotes(candidate);
+    // A first page alone needs no words: its token stands in the JSON.
+    const isPart = candidate.offset > 0 || candidate.shown['nextOffset'] !== undefined;
+    const isWhole = candidate.shown['shortened'] === undefined && !(isPart && notes.length > 0);
+    if (textContent === 'compact' && !(isWhole && lengthOf(candidate) < PLAIN_CHARACTERS_MAX))
+      return [lines(candidate)];
+    const json = JSON.stringify(candidate.shown);
+    return isWhole ? [json] : [json, notes.join('\n')];
   };
 }

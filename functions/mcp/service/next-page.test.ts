@@ -35,4 +35,6 @@ test('a result names it beside its texts, and is left alone where there is none'
     content: [{ type: 'text', text: '{"nextPage":{"limit":2}}' }],
     _meta: { own: 1, 'svc.runtime/nextPage': { limit: 2 } },
   });
+  const content = [{ type: 'text', text: '{"nextPage":{"limit":2,"answerOffset":0}}' }];
+  expect(withNextPage(result, { limit: 2 }, 7)).toMatchObject({ content });
 });

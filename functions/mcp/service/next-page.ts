@@ -2,6 +2,7 @@ import type { OperationEntry, ParameterSpec } from '../../../contracts/operation
 import type { Answer } from '../../http/answer.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import type { ToolResult } from '../catalog.ts';
+import { OFFSET_ARGUMENT } from './arguments.ts';
 
 const NEXT = '>; rel="next"';
 
@@ -40,9 +41,17 @@ function valueOf(spec: ParameterSpec | undefined, text: string): Json {
   return spec?.type === 'integer' || spec?.type === 'number' ? Number(text) : text;
 }
 
-/** Adds the next page to the result: as a separate text for models, and as a member for programs. */
-export function withNextPage(result: ToolResult, nextPage: JsonObject | null): ToolResult {
-  if (nextPage === null) return result;
+/**
+ * Adds the next page to the result: as a separate text for models, and as a member for programs. It sets an offset that the call has
+ * to 0, because a caller that keeps its other arguments would skip items of the next page.
+ */
+export function withNextPage(
+  result: ToolResult,
+  next: JsonObject | null,
+  offset: number | null = null,
+): ToolResult {
+  if (next === null) return result;
+  const nextPage = offset === null ? next : { ...next, [OFFSET_ARGUMENT]: 0 };
   const { _meta: meta } = result;
   return {
     ...result,

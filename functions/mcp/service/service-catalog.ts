@@ -192,7 +192,7 @@ function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, offered: OfferedToo
       const asked = { operationId: entry.id, text, include: includeOf(given), offset };
       const result = mappedResult(map, asked, termsFor(parts, context.revision));
       const next = endsEarly(result) ? null : nextPageOf(entry, answer);
-      return withNextPage(result, next === null ? null : mappedNames(map, next));
+      return withNextPage(result, next === null ? null : mappedNames(map, next), offset);
     },
   };
 }
