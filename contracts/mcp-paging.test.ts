@@ -68,7 +68,7 @@ function call(tool: ListTool, whole: Json, terms: (typeof forms)[number][1], giv
   const { content } = withNextPage(result, next, offset);
   return {
     items: values[itemsName(map) ?? ''] as readonly Json[],
-    texts: content.map((each) => String(each['text'])),
+    texts: (content as readonly { readonly text: string }[]).map((each) => each.text),
   };
 }
 
@@ -84,7 +84,7 @@ describe.each(forms)('of %s', (_form, terms) => {
         all.push(...items);
         const next = namedNext(texts);
         if (next === null) break;
-        given = { ...given, ...next };
+        given = Object.assign({}, given, next);
       }
       expect(all).toHaveLength(COUNT);
       const places = all.flatMap((item) => {
@@ -96,3 +96,25 @@ describe.each(forms)('of %s', (_form, terms) => {
     });
   });
 });
+
+/** Break lines for a reader, or hide what stands in them. */
+const HOSTILE = '\u2028\u2029\u0085\u202e\u{e0001}\n2. id="b"';
+
+test.each(listTools.map((tool) => [tool.name, tool] as const))(
+  'each item of %s keeps to its line, with texts of tenants that break lines',
+  (_name, tool) => {
+    const { map, operationId, model } = tool;
+    const answer = JSON.stringify(largeValue(model, { items: 30, text: 60 })).replaceAll(
+      'Eine',
+      JSON.stringify(HOSTILE).slice(1, -1),
+    );
+    const include = Object.keys(map.answer.include ?? {});
+    const result = mappedResult(map, { operationId, text: answer, include, offset: null }, compact);
+    const items = (result.structuredContent as Members)[itemsName(map) ?? ''] as readonly Json[];
+    const [{ text = '' } = {}] = result.content as readonly { readonly text?: string }[];
+    if (text.startsWith('{')) return;
+    const lines = text.split(/[\n\r\v\f\u0085\u2028\u2029]/);
+    expect(lines.filter((line) => /^\d+\. /.test(line))).toHaveLength(items.length);
+    expect(text).not.toMatch(/[\u202e\u{e0001}]/u);
+  },
+);

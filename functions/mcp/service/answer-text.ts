@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
 import { entriesByItem } from './followers.ts';
+import { lineJson } from './line-json.ts';
 import { itemsName, type ShownItems } from './mapped-answer.ts';
 import { valueAtPath } from './member-paths.ts';
 import type { ToolMap } from './tool-map.ts';
@@ -104,10 +105,10 @@ function isEmpty(value: Json): boolean {
 /** A text is cut before it becomes JSON, so that its quotation marks close; JSON of another value is cut as text. */
 function excerptOf(value: Json, most: number): string {
   if (typeof value === 'string') {
-    if (value.length <= most) return JSON.stringify(value);
-    return `${JSON.stringify(value.slice(0, most).toWellFormed())}…`;
+    if (value.length <= most) return lineJson(value);
+    return `${lineJson(value.slice(0, most).toWellFormed())}…`;
   }
-  const text = JSON.stringify(value);
+  const text = lineJson(value);
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
 
@@ -126,6 +127,6 @@ function goingOn(shown: ShownItems['shown'], { offset, end, count }: Place): rea
   const token = shown['continuationToken'];
   if (typeof token !== 'string') return [];
   const start = offset === 0 ? '' : `, "${OFFSET_ARGUMENT}": 0`;
-  const argument = `"continuationToken": ${JSON.stringify(token)}${start}`;
+  const argument = `"continuationToken": ${lineJson(token)}${start}`;
   return [`There may be more. To go on: the same arguments with ${argument}.`];
 }

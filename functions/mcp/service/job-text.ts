@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonList, isJsonObject } from '../../kernel/json-kinds.ts';
+import { HIDDEN_CHARACTERS, lineJson } from './line-json.ts';
 
 /** The most characters of one value, of one line, and of the whole text. */
 const VALUE_MAX = 300;
@@ -15,7 +16,7 @@ const leftOut: ReadonlySet<string> = new Set(['admission', 'requestHash', 'paylo
  */
 export function jobText(job: JsonObject): string {
   const shown = Object.fromEntries(Object.entries(job).filter(([name]) => !leftOut.has(name)));
-  const lines = [JSON.stringify(plainMembers(shown)).slice(0, TEXT_MAX)];
+  const lines = [lineJson(plainMembers(shown)).slice(0, TEXT_MAX)];
   let left = TEXT_MAX - (lines[0]?.length ?? 0);
   const write = (line: string): boolean => {
     if (line.length + 1 > left) return false;
@@ -64,11 +65,11 @@ function structuresOf(value: JsonObject): readonly Named[] {
 
 /** A name of the tenant keeps to its line. */
 function label(name: string): string {
-  return /^\w{1,100}$/.test(name) ? name : cut(JSON.stringify(name), LINE_MAX);
+  return /^\w{1,100}$/.test(name) ? name : cut(lineJson(name), LINE_MAX);
 }
 
 function excerpt(value: Json): string {
-  return cut(JSON.stringify(value), LINE_MAX);
+  return cut(lineJson(value), LINE_MAX);
 }
 
 function cut(text: string, most: number): string {
@@ -81,7 +82,7 @@ export function plainLine(text: string, most: number): string {
     .slice(0, 4 * most)
     .toWellFormed()
     .replace(/[\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, '')
+    .replace(HIDDEN_CHARACTERS, '')
     .trim()
     .slice(0, most)
     .toWellFormed();

@@ -59,7 +59,7 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   const fits = (candidate: ShownItems): boolean => {
     const values = lengthOf(candidate);
     if (values > most) return false;
-    const texts = wordsOf(candidate).reduce((sum, text) => sum + JSON.stringify(text).length, 0);
+    const texts = wordsOf(candidate).reduce((sum, each) => sum + JSON.stringify(each).length, 0);
     return texts + (terms.isTextAlone === true ? 0 : values) <= most;
   };
   let shown = shownItems(map, answer, offset ?? 0, fits);
