@@ -29,6 +29,31 @@ describe('the texts of', () => {
   });
 });
 
+test.each(
+  mcpDefinitions(source).flatMap(({ definition, map }) => {
+    const whole = map?.answer.whole;
+    return whole === undefined ? [] : [[(definition as unknown as ToolTexts).name, whole] as const];
+  }),
+)('the list %s sends a reader to a tool that is there: %s', (_, whole) => {
+  expect(knownTo('tool').tools).toContain(whole);
+});
+
+test.each(tools.map(({ tool }) => [tool.name, tool] as const))(
+  '%s says of no closed set that case does not matter',
+  (_, tool) => {
+    const sets = closedSets([tool.inputSchema, tool.advanced ?? {}]);
+    expect(sets.filter((text) => /case-insensitive/i.test(text))).toEqual([]);
+  },
+);
+
+/** The descriptions of closed sets within. */
+function closedSets(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { enum: values, description } = value as { readonly enum?: unknown; readonly description?: unknown };
+  const own = Array.isArray(values) && typeof description === 'string' ? [description] : [];
+  return [...own, ...Object.values(value).flatMap((each: unknown) => closedSets(each))];
+}
+
 describe('a text is refused', () => {
   const sound: ToolTexts = {
     name: 'svc_notes_get_v1',

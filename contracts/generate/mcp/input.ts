@@ -102,9 +102,27 @@ function argumentSchema(source: ContractSource, schema: Schema, own: ToolArgumen
 function described(plain: Schema, description?: string, values?: readonly string[]): Schema {
   const text = description === undefined ? {} : { description };
   if (values === undefined) return { ...plain, ...text };
-  if (plain.type === 'array') return { ...plain, ...text, items: { type: 'string', enum: values } };
+  if (plain.type === 'array') return exact({ ...plain, ...text, items: { type: 'string', enum: values } });
   const { minLength: _least, maxLength: _most, pattern: _pattern, ...rest } = plain;
-  return { ...rest, ...text, type: 'string', enum: values };
+  return exact({ ...rest, ...text, type: 'string', enum: values });
+}
+
+/** An enum takes its values in this case alone, unlike the member of the operation. */
+function exact({ description, ...schema }: Schema): Schema {
+  if (description === undefined) return schema;
+  return { description: description.replace(/[;,]? ?case-insensitive/i, ''), ...schema };
+}
+
+/** Patterns that have the bounds of the length, which tools then leave out. */
+const bounded: ReadonlySet<string> = new Set([
+  '^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253}[A-Za-z0-9])?$',
+  '^[0-9]{20}$',
+]);
+
+function isImplied(keyword: string, { pattern }: Schema): boolean {
+  return (
+    (keyword === 'minLength' || keyword === 'maxLength') && pattern !== undefined && bounded.has(pattern)
+  );
 }
 
 /** By model, the number of levels above that are of this model. */
@@ -126,7 +144,9 @@ function plainSchema(source: ContractSource, schema: Schema, levels: Levels): Sc
       : { type }),
     ...(values === undefined ? {} : { enum: values }),
     ...Object.fromEntries(
-      KEPT.flatMap((keyword) => (whole[keyword] === undefined ? [] : [[keyword, whole[keyword]]])),
+      KEPT.flatMap((keyword) =>
+        whole[keyword] === undefined || isImplied(keyword, whole) ? [] : [[keyword, whole[keyword]]],
+      ),
     ),
     ...(items === undefined ? {} : { items: withoutText(plainSchema(source, items, levels)) }),
     ...(typeof additionalProperties === 'object'
@@ -190,7 +210,7 @@ function outline({ properties }: ObjectSchema, tool: string): Schema {
     { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) },
   ]);
   return {
-    description: `Rare options: see resource svc://tools/${tool}/v1.`,
+    description: `Rare options: svc://tools/${tool}/v1.`,
     ...closed(Object.fromEntries(outlined) as Readonly<Record<string, Schema>>, []),
   };
 }
@@ -199,8 +219,17 @@ function includeArgument({ include = {}, texts }: AnswerMap): Readonly<Record<st
   const values = [...Object.keys(include), ...(texts === undefined ? [] : ['texts'])];
   if (values.length === 0) return {};
   const items: Schema = { type: 'string', enum: values };
-  return { include: { description: 'Parts to add.', type: 'array', items } };
+  const explained = values.flatMap((value) => partTexts.get(value) ?? []);
+  const description = `${['Parts to add', ...explained].join('; ')}.`;
+  return { include: { description, type: 'array', items } };
 }
+
+/** Parts that are not members of the answer with the same name. */
+const partTexts: ReadonlyMap<string, string> = new Map([
+  ['details', 'details: rare members'],
+  ['diagnostics', 'diagnostics: how it was found'],
+  ['texts', 'texts: whole, no excerpts'],
+]);
 
 function offsetSchema(isList: boolean): Schema {
   return {

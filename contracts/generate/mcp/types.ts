@@ -26,6 +26,8 @@ interface ListFollower {
 
 /** How a tool shows the answer of its operation. */
 export interface AnswerMap {
+  /** The tool that reads one item of the list whole. */
+  readonly whole?: string;
   /** The path of the list of items, such as `projection/nodes`; absent for an answer that is a list. */
   readonly items?: string;
   /** Paths from an item to the values of its line, such as `record/id`. */

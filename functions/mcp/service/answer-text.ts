@@ -22,6 +22,7 @@ const CHANGES = 'If records change meanwhile, items may repeat or be missing.';
 export function answerText(map: ToolMap, include: readonly string[]): (candidate: ShownItems) => string {
   const { line = [], summary = [], excerpt = EXCERPT_MAX } = map.answer;
   const added = addedPaths(map, include);
+  const notesOf = answerNotes(map, include);
   // A caller that asks for the whole texts gets them.
   const most = include.includes('texts') ? Number.POSITIVE_INFINITY : excerpt;
   const written = new Map<Json, string>();
@@ -45,10 +46,12 @@ export function answerText(map: ToolMap, include: readonly string[]): (candidate
       lineOf(shown, summary, excerpt),
       lineOf(shown, added.ofAnswer, Number.POSITIVE_INFINITY),
     ];
+    const { parts, goingOn: onward } = notesOf(candidate);
     return [
       ...(count === 0 ? ['No items.'] : lines),
       ...further.filter((text) => text !== ''),
-      ...answerNotes(candidate),
+      ...parts,
+      ...onward,
     ].join('\n');
   };
 }
@@ -69,12 +72,35 @@ function followingLines(
   return items.map((_, at) => lists.flatMap((byItem) => byItem[at] ?? []));
 }
 
-/** Sentences about an answer: items that are shortened, and how to go on. */
-export function answerNotes({ shown, items, offset, count }: ShownItems): readonly string[] {
-  return [
-    ...(shown['shortened'] === true ? [SHORTENED] : []),
-    ...goingOn(shown, { offset, end: offset + items.length, count }),
-  ];
+/** Sentences about an answer: texts and items that are not whole, and how to go on. */
+export interface AnswerNotes {
+  readonly parts: readonly string[];
+  readonly goingOn: readonly string[];
+}
+
+export function answerNotes(
+  map: ToolMap,
+  include: readonly string[],
+): (candidate: ShownItems) => AnswerNotes {
+  const { whole, texts } = map.answer;
+  const excerpts = texts === undefined || include.includes('texts') ? null : new Map<Json, boolean>();
+  const isExcerpt = (item: Json): boolean => {
+    const known = excerpts?.get(item) ?? JSON.stringify(item).includes('…"');
+    excerpts?.set(item, known);
+    return known;
+  };
+  const orWhole = whole === undefined ? '' : ` or ${whole}`;
+  return ({ shown, items, offset, count }) => ({
+    parts: [
+      ...(shown['shortened'] === true
+        ? [whole === undefined ? SHORTENED : `${SHORTENED} ${whole} has all of it.`]
+        : []),
+      ...(excerpts !== null && items.some(isExcerpt)
+        ? [`Texts that end with … are excerpts: "include": ["texts"]${orWhole} has them whole.`]
+        : []),
+    ],
+    goingOn: goingOn(shown, { offset, end: offset + items.length, count }),
+  });
 }
 
 /** The paths of the parts that the caller asks for: those from an item, and those from the answer. */

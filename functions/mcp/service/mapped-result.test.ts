@@ -82,7 +82,7 @@ describe('the answer of a tool', () => {
     const { result, shown, text } = resultFor(hits(1_000, { continuationToken: 'next' }), {
       include: ['texts'],
     });
-    expect(JSON.stringify(result).length).toBeLessThanOrEqual(25_200);
+    expect(JSON.stringify(result).length).toBeLessThanOrEqual(25_000);
     const { nextOffset, items } = shown;
     expect(nextOffset).toBe(items.length);
     expect(items.at(-1)).toHaveProperty('content');
@@ -111,6 +111,39 @@ describe('the answer of a tool', () => {
     expect(answer.shown.items).toEqual([{ id: 'a', score: 1, content: { text: `${'x'.repeat(10_000)}…` } }]);
     expect(answer.shown).toMatchObject({ nextOffset: 1, shortened: true });
     expect(answer.text).toContain('too long for a list');
+  });
+
+  test('cuts a long value as little as it needs, and names the tool that has it whole', () => {
+    const of = {
+      ...map,
+      answer: {
+        ...map.answer,
+        line: ['id', 'content'],
+        include: { b: ['items/*/b'] },
+        whole: 'svc_a_get_v1',
+      },
+    };
+    const long = { id: 'a', content: { title: 't', text: 'x'.repeat(30_000) }, b: ['y'.repeat(30_000)] };
+    const { shown, text, result } = resultFor(
+      JSON.stringify({ items: [long] }),
+      { include: ['texts', 'b'] },
+      of,
+    );
+    const [item] = shown.items as readonly { content: { title: string; text: string }; b: string[] }[];
+    expect(item?.content).toMatchObject({ title: 't', text: expect.stringMatching(/^x{2500,}…$/) as string });
+    expect(item?.b).toEqual([expect.stringMatching(/^y{2500,}…$/)]);
+    expect(text).toMatch(/cut or left out\. svc_a_get_v1 has all of it\.$/);
+    expect(JSON.stringify(result).length).toBeLessThanOrEqual(25_000);
+  });
+
+  test('says of excerpts how to have the texts whole', () => {
+    const words = 'Texts that end with … are excerpts: "include": ["texts"] has them whole.';
+    expect(resultFor(hits(2)).result.content[1]?.text).toBe(words);
+    expect(resultFor(hits(50)).text).toContain(words);
+    for (const include of [['texts'], []]) {
+      const answer = include.length > 0 ? hits(2) : '{"items":[{"id":"a","content":{"text":"b"}}]}';
+      expect(JSON.stringify(resultFor(answer, { include }).result.content)).not.toContain('excerpts');
+    }
   });
 
   test('refuses an offset after the last item', () => {
@@ -142,9 +175,9 @@ describe('the text of an answer', () => {
   test('is one line for each item, and then how to go on', () => {
     const { text } = resultFor(hits(60, { continuationToken: 'a "b"' }));
     const lines = text.split('\n');
-    expect(lines).toHaveLength(61);
+    expect(lines).toHaveLength(62);
     expect(lines[1]).toBe(`2. id="h-1" score=0.99 text="${'word '.repeat(8)}…"`);
-    expect(lines[60]).toBe(
+    expect(lines[61]).toBe(
       'There may be more. To go on: the same arguments with "continuationToken": "a \\"b\\"".',
     );
   });
@@ -154,7 +187,8 @@ describe('the text of an answer', () => {
     const last = resultFor(hits(3, { continuationToken: 'a' }), { offset: 2 });
     const words = 'the same arguments with "continuationToken": "a", "answerOffset": 0.';
     expect(last.text).toContain(words);
-    const full = resultFor(hits(3, { continuationToken: 'a' }), { offset: 2 }, map, long);
+    const asked = { offset: 2, include: ['texts'] };
+    const full = resultFor(hits(3, { continuationToken: 'a' }), asked, map, long);
     expect(full.result.content.map(({ text }) => text)).toEqual([
       JSON.stringify(full.shown),
       `There may be more. To go on: ${words}`,

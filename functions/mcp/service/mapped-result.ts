@@ -12,8 +12,11 @@ import type { ToolMap } from './tool-map.ts';
 /** `compact`: lines for a model; `full`: the JSON of the answer. */
 export type TextContent = 'compact' | 'full';
 
+/** For the members of a result around its values and texts, and for the names of the next page. */
+const WRAPPER_CHARACTERS = 1_000;
+
 /** The most characters of a list in one result: some hosts refuse an answer of 25,000 tokens, and pass its text and its values on. */
-export const LIST_CHARACTERS_MAX = 25_000;
+export const LIST_CHARACTERS_MAX = 25_000 - WRAPPER_CHARACTERS;
 
 /** An answer below this length is its own shortest text. */
 export const PLAIN_CHARACTERS_MAX = 4_000;
@@ -55,7 +58,7 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   if (name === null) return boundedResult(operationId, JSON.stringify(answer), offset, terms.lengthMax);
   const most = Math.min(terms.lengthMax, LIST_CHARACTERS_MAX);
   const lengthOf = lengthsOf(name, most);
-  const wordsOf = textsOf(answerText(map, include), lengthOf, terms);
+  const wordsOf = textsOf(map, include, lengthOf, terms);
   const fits = (candidate: ShownItems): boolean => {
     const values = lengthOf(candidate);
     if (values > most) return false;
@@ -66,7 +69,7 @@ export function mappedResult(map: ToolMap, asked: AskedAnswer, terms: ResultTerm
   // An item that is too long for a list: its values are cut until it fits.
   const candidate = shown;
   for (let cut = SHORT_MAX; cut >= SHORT_MIN && !fits(shown); cut /= 2)
-    shown = shortAnswer(map, candidate, cut);
+    shown = shortAnswer(map, candidate, cut, include);
   const [first = '', ...further] = wordsOf(shown);
   const result = resultOf(shown.shown, first);
   const notes = further.map((each) => ({ type: 'text', text: each }) as const);
@@ -100,18 +103,23 @@ function lengthsOf(name: string, most: number): (candidate: ShownItems) => numbe
 
 /** The texts for a model: lines, or the JSON of a short answer. JSON has the sentences about the answer as a further text. */
 function textsOf(
-  lines: (candidate: ShownItems) => string,
+  map: ToolMap,
+  include: readonly string[],
   lengthOf: (candidate: ShownItems) => number,
   { textContent }: ResultTerms,
 ): Words {
+  const lines = answerText(map, include);
+  const notesOf = answerNotes(map, include);
   return (candidate) => {
-    const notes = answerNotes(candidate);
-    // A first page alone needs no words: its token stands in the JSON.
-    const isPart = candidate.offset > 0 || candidate.shown['nextOffset'] !== undefined;
-    const isWhole = candidate.shown['shortened'] === undefined && !(isPart && notes.length > 0);
+    const { parts, goingOn } = notesOf(candidate);
+    const { shown, offset } = candidate;
+    const isPart = goingOn.length > 0 && (offset > 0 || shown['nextOffset'] !== undefined);
+    const isWhole = shown['shortened'] === undefined && !isPart;
     if (textContent === 'compact' && !(isWhole && lengthOf(candidate) < PLAIN_CHARACTERS_MAX))
       return [lines(candidate)];
-    const json = JSON.stringify(candidate.shown);
-    return isWhole ? [json] : [json, notes.join('\n')];
+    // A first page alone needs no words: its token stands in the JSON.
+    const notes = [...parts, ...(isPart ? goingOn : [])];
+    const json = JSON.stringify(shown);
+    return notes.length === 0 ? [json] : [json, notes.join('\n')];
   };
 }

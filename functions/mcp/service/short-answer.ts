@@ -7,11 +7,25 @@ import type { ToolMap } from './tool-map.ts';
 /** Of a list that follows the item, one entry stays for so many characters. */
 const CHARACTERS_OF_ENTRY = 4;
 
-/** The answer with one item, in which no text and no other list or object is longer than `most`. It keeps how to go on. */
-export function shortAnswer(map: ToolMap, { shown, ...rest }: ShownItems, most: number): ShownItems {
+/**
+ * The answer with one item, in which no value of its line and of the parts that the caller asks for is longer than about `most`, and no
+ * other list or object. It keeps how to go on.
+ */
+export function shortAnswer(
+  map: ToolMap,
+  { shown, ...rest }: ShownItems,
+  most: number,
+  include: readonly string[] = [],
+): ShownItems {
   const name = itemsName(map) ?? '';
   const { line = [], follows = {} } = map.answer;
-  const items = rest.items.map((item) => shortItem(item, line, most));
+  const ofItems = `${name}/*/`;
+  const asked = include.flatMap((part) => map.answer.include?.[part] ?? []);
+  const shownPaths = [
+    ...line,
+    ...asked.flatMap((path) => (path.startsWith(ofItems) ? [path.slice(ofItems.length)] : [])),
+  ];
+  const items = rest.items.map((item) => shortItem(item, shownPaths, most));
   const lists = Object.keys(follows).filter((list) => isJsonList(valueAtPath(shown, list)));
   let short: JsonObject = { ...shortMembers(shown, [name, ...lists], most), shortened: true };
   for (const list of lists) {
@@ -40,13 +54,27 @@ function shortMembers(whole: JsonObject, paths: readonly string[], most: number)
   return Object.fromEntries(members);
 }
 
-/** A list item that is too long alone, with the values of its line: long texts are cut, and long objects left out. */
+/** A list item that is too long alone, with the values at the paths: long ones are cut. */
 function shortItem(item: Json, paths: readonly string[], most: number): Json {
-  if (!isJsonObject(item)) return typeof item === 'string' ? cut(item, most) : null;
+  if (!isJsonObject(item)) return shortValue(item, most);
   return paths.reduce<JsonObject>((short, path) => {
     const value = valueAtPath(item, path);
-    if (value === undefined) return short;
-    if (typeof value === 'string') return withValueAtPath(short, path, cut(value, most));
-    return JSON.stringify(value).length > most ? short : withValueAtPath(short, path, value);
+    return value === undefined ? short : withValueAtPath(short, path, shortValue(value, most));
   }, {});
+}
+
+/** The value with as many members and items, from the first, as `most` characters have room for. Its texts are cut. */
+function shortValue(value: Json, most: number): Json {
+  if (typeof value === 'string') return cut(value, most);
+  if (value === null || typeof value !== 'object' || JSON.stringify(value).length <= most) return value;
+  let left = most;
+  const kept: (readonly [string, Json])[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    left -= name.length + 4;
+    if (left <= 0) break;
+    const short = shortValue(member, left);
+    left -= JSON.stringify(short).length;
+    kept.push([name, short]);
+  }
+  return isJsonList(value) ? kept.map(([, item]) => item) : Object.fromEntries(kept);
 }

@@ -20,6 +20,8 @@ export interface ToolMap {
 }
 
 interface AnswerMap {
+  /** The tool that reads one item of the list whole. */
+  readonly whole?: string;
   /** The path of the list of items. */
   readonly items?: string;
   /** Paths from an item to the values of its line of text. */
