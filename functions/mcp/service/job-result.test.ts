@@ -80,7 +80,8 @@ describe('a long job', () => {
       expect(items.length).toBeGreaterThan(50);
       const shortened = [{ list: '/batchResult/items', shown: items.length, count: 900 }];
       const note = { omitted: [], shortened, wholeAt: '/jobs/a', length: JSON.stringify(view).length };
-      expect(JSON.parse(texts.at(-1) ?? '')).toEqual(note);
+      expect(JSON.parse(texts.at(-2) ?? '')).toEqual(note);
+      expect(texts.at(-1)).toBe('The whole job: svc_execution_get_run_v1 with "runId": "a".');
       expect(_meta).toMatchObject({ 'svc.runtime/omitted': note });
     },
   );

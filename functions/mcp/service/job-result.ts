@@ -3,6 +3,7 @@ import type { JsonMembers } from '../../kernel/json-kinds.ts';
 import type { ToolResult } from '../catalog.ts';
 import { DATA, resultOf, sentLength } from './bounded-result.ts';
 import { jobText, plainLine } from './job-text.ts';
+import { lineJson } from './line-json.ts';
 import { LIST_CHARACTERS_MAX, PLAIN_CHARACTERS_MAX, type TextContent } from './mapped-result.ts';
 import { type ShortList, withShortLists } from './short-lists.ts';
 
@@ -24,6 +25,9 @@ export interface JobTerms {
 
 type ReadableJob = JobAnswer & { readonly view: JsonObject };
 
+/** The tool that reads any run or job whole, in parts. */
+const RUN_TOOL = 'svc_execution_get_run_v1';
+
 /** Below this room for the values, shorter lists do not help: each keeps an item. */
 const ROOM_MIN = 500;
 
@@ -44,7 +48,10 @@ export function jobResult(job: ReadableJob, terms: JobTerms): ToolResult {
   const note: JsonObject = { ...cut, ...lists, wholeAt: job.path, length: job.text.length };
   const empty = emptyWords(job.view);
   const words = empty ?? failureWords(job.view);
-  const further = [...(words === null ? [] : [words]), ...(isWhole ? [] : [JSON.stringify(note)])];
+  const further = [
+    ...(words === null ? [] : [words]),
+    ...(isWhole ? [] : [JSON.stringify(note), ...wholeWords(job.view)]),
+  ];
   return {
     ...result,
     content: [...result.content, ...further.map((text) => ({ type: 'text', text }))],
@@ -138,4 +145,9 @@ function failureWords({ status, error }: JsonObject): string | null {
   if (ended === undefined) return null;
   const reason = typeof error === 'string' ? plainLine(error, REASON_MAX) : '';
   return reason === '' ? `${ended}.` : `${ended}: ${reason}`;
+}
+
+/** Words for a model, which has no REST: a job is a run, and the tool that reads runs goes on in a long answer. */
+function wholeWords({ id }: JsonObject): readonly string[] {
+  return typeof id === 'string' ? [`The whole job: ${RUN_TOOL} with "runId": ${lineJson(id)}.`] : [];
 }
