@@ -10,7 +10,7 @@ import { largeValue, listTools as lists, readTools, type Size } from './mcp-list
 
 /** The default answer of each list fits the hosts, however large the answer of its operation is. */
 
-/** Of the values and the text together, as many hosts pass both on. */
+/** Of the values, the text and their wrapper together, as many hosts pass both on. */
 const CHARACTERS_MAX = 25_000;
 
 /** Their answers come whole, or in parts of their text. */
@@ -27,9 +27,10 @@ function partsOf(map: ToolMap, operationId: string, text: string): readonly Part
   for (let offset: number | null = null; ; ) {
     const asked = { operationId, text, include: [], offset };
     const terms = { lengthMax: 200_000, textContent: 'compact' } as const;
-    const { content, structuredContent } = mappedResult(map, asked, terms);
+    const result = mappedResult(map, asked, terms);
+    const { content, structuredContent } = result;
     const values = structuredContent as JsonObject;
-    const characters = JSON.stringify(values).length + JSON.stringify(content[0]?.text).length;
+    const characters = JSON.stringify(result).length;
     parts.push({ values, characters });
     const next = values['nextOffset'];
     if (typeof next !== 'number') return parts;
