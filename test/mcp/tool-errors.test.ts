@@ -73,16 +73,32 @@ describe('the refusal of a wrong argument names it', () => {
   });
 });
 
-describe('a group of conditions without its word', () => {
-  const group = { children: [{ path: '/metadata/at', op: 'gte', value: 1 }] };
-  const filtering = tools.filter(({ map }) => 'filter' in map.takes);
-  test('is a fault of many tools', () => {
+/** A filter that is neither a condition nor a group, or with a part that the operation would ignore. */
+const leaf = { path: '/metadata/at', op: 'gte', value: 1 };
+const group = { combine: 'all', children: [leaf] };
+const faultyFilters: readonly (readonly [words: string, filter: object])[] = [
+  ['/filter/combine: must be added beside children, as all or any', { children: [leaf] }],
+  ['/filter: must be a condition or a group: put path, op and value into children', { ...leaf, ...group }],
+  ['/filter/children: must have a condition', { combine: 'all', children: [] }],
+  ['/filter/children/0: must have path', { combine: 'all', children: [{}] }],
+  ['/filter: must have path beside op and value', { path: '' }],
+  ['/filter: must have children beside combine, or a condition without combine', { combine: 'any' }],
+  [
+    '/filter/children/0: must be a condition, because a group holds no groups',
+    { combine: 'any', children: [group] },
+  ],
+];
+
+describe('a filter without a meaning is refused', () => {
+  const filtering = tools.filter(({ definition }) => JSON.stringify(definition).includes('"combine"'));
+  test('by every tool with conditions', () => {
     expect(filtering.length).toBeGreaterThan(5);
+    expect(filtering.filter(({ map }) => !('filter' in map.takes))).toEqual([]);
   });
 
-  test.each(filtering.map((tool) => [tool.definition.name, tool] as const))('%s', async (_, tool) => {
-    const text = await refusalOf(tool, { ...validArguments(tool), filter: group });
-    expect(text).toContain('/filter/combine: must be added beside children, as all or any');
+  test.each(filtering.map((tool) => [tool.definition.name, tool] as const))('by %s', async (_, tool) => {
+    for (const [words, filter] of faultyFilters)
+      expect(await refusalOf(tool, { ...validArguments(tool), filter })).toContain(words);
   });
 });
 

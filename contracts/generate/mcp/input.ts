@@ -186,7 +186,7 @@ function modelSchema(source: ContractSource, name: string, model: Schema, levels
   const map = source.tools?.models[name];
   if (map === undefined) throw new Error(`toolModels has no ${name}`);
   const level = (levels.get(name) ?? 0) + 1;
-  const { levels: last, lastOmits } = map.recursion ?? { levels: 1, lastOmits: [] };
+  const { levels: last, lastOmits, lastRequires = [] } = map.recursion ?? { levels: 1, lastOmits: [] };
   if (level > last) throw new Error(`${name} contains itself: toolModels states no last level`);
   const below = new Map([...levels, [name, level]]);
   const taken = Object.entries(map.takes).filter(([member]) => level < last || !lastOmits.includes(member));
@@ -197,8 +197,9 @@ function modelSchema(source: ContractSource, name: string, model: Schema, levels
     const text = level > 1 ? undefined : description;
     return [member, described(level > 1 ? withoutText(plain) : plain, text, values)] as const;
   });
+  const needed = [...(model.required ?? []), ...(level === last ? lastRequires : [])];
   const required = taken.flatMap(([member, written]) =>
-    model.required?.includes(member) === true || argumentOf(written).required === true ? [member] : [],
+    needed.includes(member) || argumentOf(written).required === true ? [member] : [],
   );
   return closed(Object.fromEntries(properties), required);
 }

@@ -92,6 +92,14 @@ describe('the maps of tools', () => {
     ]);
   });
 
+  test('need on the last level of a model only what it has', () => {
+    const recursion = { levels: 2, lastOmits: ['children'], lastRequires: ['path', 'children', 'words'] };
+    expect(lintTools(withModel('FilterNode', (model) => ({ ...model, recursion })))).toEqual([
+      'exportCollectionBounded: toolModels: FilterNode: the last level needs children, which it does not have',
+      'exportCollectionBounded: toolModels: FilterNode: the last level needs words, which it does not have',
+    ]);
+  });
+
   test('have a value for each member that is set, and such a member needs no argument', () => {
     const { collection: _collection, ...takes } = map.takes;
     expect(lintTools(withMap({ takes, sets: { '/collection': 'notes' } }))).toEqual([]);

@@ -138,6 +138,9 @@ function ownFaults(members: Readonly<Record<string, RequestMember>>, map: ToolMo
     ...(map.recursion?.lastOmits ?? [])
       .filter((name) => !taken.includes(name))
       .map((name) => `the last level lacks ${name}, which is not taken`),
+    ...(map.recursion?.lastRequires ?? [])
+      .filter((name) => !taken.includes(name) || map.recursion?.lastOmits.includes(name))
+      .map((name) => `the last level needs ${name}, which it does not have`),
   ];
 }
 

@@ -63,8 +63,12 @@ export interface ToolMap {
 export interface ToolModel {
   readonly takes: Arguments;
   readonly omits?: readonly string[];
-  /** Of a model that contains itself: the number of levels, and the members that the last one lacks. */
-  readonly recursion?: { readonly levels: number; readonly lastOmits: readonly string[] };
+  /** Of a model that contains itself: the number of levels, and the members that the last one lacks and those that it needs. */
+  readonly recursion?: {
+    readonly levels: number;
+    readonly lastOmits: readonly string[];
+    readonly lastRequires?: readonly string[];
+  };
 }
 
 export interface ToolSource {

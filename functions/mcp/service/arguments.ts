@@ -7,7 +7,7 @@ import { JsonText } from '../../kernel/json-value-text.ts';
 import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 import { checkArguments } from './check-arguments.ts';
-import { checkConditions } from './check-conditions.ts';
+import { checkConditions, checkGroups } from './check-conditions.ts';
 import { argumentPointer, mappedRequest, spelledRequest } from './mapped-request.ts';
 import { INCLUDE_ARGUMENT, KEY_ARGUMENT, type ToolMap } from './tool-map.ts';
 
@@ -44,6 +44,8 @@ export function mappedInputOf(
   const [route] = entry.routes;
   const floats = floatsOf(entry, route).flatMap((pointer) => argumentPointer(map, pointer) ?? []);
   judgeOf(longNumbers, { floats })?.run(argumentsText());
+  // The schema would refuse the members of a group in a group, and not say why.
+  checkGroups(given);
   checkArguments(given, schema);
   checkConditions(given);
   const { body, ...input } = partsOf(entry, route, mappedRequest(map, given));
