@@ -32,6 +32,16 @@ test('a query larger than any export may have is refused', () => {
   );
 });
 
+test.each<[snapshot: object, pointer: string]>([
+  [{ policy: { name: 'others' } }, '/snapshot/policy/name'],
+  [{ collection: 'others', policy: { name: 'notes' } }, '/snapshot/collection'],
+])('the refusal of another collection names the member that has its name: %j', (snapshot, pointer) => {
+  const request = JSON.stringify({ snapshot: { records: [], ...snapshot } });
+  expect(() => finished(readImport(request, 'notes'))).toThrow(
+    `${pointer}: must be the collection that takes the records, unless allowCollectionRename is true`,
+  );
+});
+
 const compared = (given: object, snapshot: object = {}) => {
   const request = { snapshot: { policy: { name: 'notes' }, records: [], ...snapshot }, ...given };
   return hashImport(finished(readImport(JSON.stringify(request), 'notes')), machine.turns.of('test'));

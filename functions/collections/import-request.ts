@@ -76,8 +76,11 @@ export function* readImport(text: string, target: string): Generator<void, Impor
   const policy = readPolicy(snapshot.policy ?? { name: '' }, '/snapshot/policy');
   const sourceCollection = checkCollectionName(snapshot.collection ?? policy.name, '/snapshot/collection');
   if (sourceCollection !== target && frame.allowCollectionRename !== true) {
-    const detail = `must be '${target}', the collection of the path, unless allowCollectionRename is true`;
-    throw invalidMember('/snapshot/collection', detail);
+    const place = (snapshot.collection ?? null) === null ? '/snapshot/policy/name' : '/snapshot/collection';
+    throw invalidMember(
+      place,
+      'must be the collection that takes the records, unless allowCollectionRename is true',
+    );
   }
   return {
     sourceCollection,

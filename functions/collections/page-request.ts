@@ -62,7 +62,7 @@ export function readQuery(request: QueryRequest, policy: CollectionPolicy, point
   return {
     condition,
     order,
-    page: readPageRequest(limit, continuationToken),
+    page: readPageRequest(limit, continuationToken, pointer),
     driver: driverOf(condition, projected),
     facts: indexedFacts(condition.filter, projected),
     readsVectors: paths.some(({ segments }) => segments[0] === 'vectors'),

@@ -53,7 +53,10 @@ function put(records: readonly RecordData[]): Promise<null> {
 
 /** The answer, and whether word counts gave it; `counting`: whether the store has them. */
 async function searched(counting: boolean) {
-  const search = readSearch({ lexical: { query: WORDS.join(' '), top: 200 } }, policy, 5_000, entryFormats);
+  const search = readSearch({ lexical: { query: WORDS.join(' '), top: 200 } }, policy, {
+    candidatesMax: 5_000,
+    formats: entryFormats,
+  });
   if (search.mode !== 'lexical') throw new Error('the search has words');
   let isCounted = false;
   let held = 0;

@@ -31,7 +31,10 @@ test('an entry whose record is not there takes the text of no other record', asy
     const orderKey = listing!.id;
     return { id: key.id, orderKey, lexicon: lexiconMark(orderKey) };
   });
-  const search = readSearch({ lexical: { query: 'word' } }, policy, 100, entryFormats);
+  const search = readSearch({ lexical: { query: 'word' } }, policy, {
+    candidatesMax: 100,
+    formats: entryFormats,
+  });
   if (search.mode !== 'lexical') throw new Error('the search has words');
   const find = ({ by, term }: { by: string; term?: string }) =>
     Promise.resolve(

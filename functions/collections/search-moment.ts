@@ -22,7 +22,7 @@ let rankLoaded: typeof rankRecords | undefined;
 export interface SearchMoment {
   readonly collection: StoredCollection;
   /** Checks a request that ranks. Throws as `readSearch` does. */
-  read(request: SearchRequest): RecordSearchQuery;
+  read(request: SearchRequest, pointer?: string): RecordSearchQuery;
   /** A reader with its own budget. */
   reader(advice: string): SearchReader;
   readonly rank: typeof rankRecords;
@@ -80,7 +80,8 @@ function searchMoment(
   return {
     collection,
     rank,
-    read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax, formats),
+    read: (request, pointer) =>
+      readSearch(request, collection.policy, { candidatesMax: lexicalCandidatesMax, formats, pointer }),
     reader(advice) {
       const turns = world.turns.of(space);
       return {

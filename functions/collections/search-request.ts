@@ -21,25 +21,34 @@ export function isRanked({ vector, lexical }: SearchRequest): boolean {
   return isGiven(vector) || isGiven(lexical);
 }
 
-/**
- * Reads a request that `isRanked`. `candidatesMax` is how many candidates of a lexical search the deployment scores, `formats`
- * those of the entries of the collection. Throws
- * `validation_failed`, `limit_exceeded` or `continuation_token_invalid`.
- */
+export interface SearchTerms {
+  /** How many candidates of a lexical search the deployment scores. */
+  readonly candidatesMax: number;
+  /** Those of the entries of the collection. */
+  readonly formats: readonly EntryFormat[];
+  /** The place of the search in its request. Absent: its root. */
+  readonly pointer?: string | undefined;
+}
+
+/** Reads a request that `isRanked`. Throws `validation_failed`, `limit_exceeded` or `continuation_token_invalid` below `pointer`. */
 export function readSearch(
   request: SearchRequest,
   policy: CollectionPolicy,
-  candidatesMax: number,
-  formats: readonly EntryFormat[],
+  { candidatesMax, formats, pointer = '' }: SearchTerms,
 ): RecordSearchQuery {
   const { vector, lexical, orderBy } = request;
   if (isGiven(vector) && isGiven(lexical))
-    throw invalidMember('/lexical', 'must be absent where vector is given');
+    throw invalidMember(`${pointer}/lexical`, 'must be absent where vector is given');
   if (isGiven(orderBy) && orderBy.length > 0)
-    throw invalidMember('/orderBy', 'must be absent: a search orders its answer by score');
-  const query = readQuery(request, policy);
+    throw invalidMember(`${pointer}/orderBy`, 'must be absent: a search orders its answer by score');
+  const query = readQuery(request, policy, pointer);
   if (isGiven(vector)) return { mode: 'vector', query, vector: readVectorQuery(vector, policy, formats) };
-  if (isGiven(lexical)) return { mode: 'lexical', query, lexical: readLexicalQuery(lexical, candidatesMax) };
+  if (isGiven(lexical))
+    return {
+      mode: 'lexical',
+      query,
+      lexical: readLexicalQuery(lexical, candidatesMax, `${pointer}/lexical`),
+    };
   throw new TypeError('the request ranks no records');
 }
 

@@ -27,13 +27,13 @@ export async function queryVectors(
   retrieval: Retrieval,
   signal: AbortSignal,
 ): Promise<QueryVectors | null> {
-  const { vectors, collections, filter } = retrieval;
+  const { vectors, collections, filter, pointer } = retrieval;
   if (vectors.length === 0) return null;
   const { provider, modelId, dimensions } = embeddings.embedder;
   for (const name of collections) {
     const { policy } = await collectionNamed(records, space, name);
     planVectors(vectors, policy, dimensions);
-    readFilter(filter, policy.indexedMetadata);
+    readFilter(filter, policy.indexedMetadata, `${pointer}/filter`);
   }
   const byKind = new Map<string, EmbeddingQuestion>();
   for (const { question } of vectors) {

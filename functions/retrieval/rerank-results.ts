@@ -26,6 +26,7 @@ export async function rerankResults(
     correlationId,
     signal,
     throwsPassing,
+    pointer,
   }: {
     readonly query: string;
     readonly options: RerankOptions | null;
@@ -33,6 +34,8 @@ export async function rerankResults(
     readonly correlationId: string | null;
     readonly signal: AbortSignal;
     readonly throwsPassing: boolean;
+    /** The place of the retrieval in its request. */
+    readonly pointer: string;
   },
 ): Promise<RerankedResults> {
   if (options === null) return { results: unranked(results), outcome: null };
@@ -51,7 +54,7 @@ export async function rerankResults(
   const failure = 'failure' in answer ? answer.failure : null;
   if (failure !== null && !options.fallbackOnFailure)
     throw invalidMember(
-      '/rerank',
+      `${pointer}/rerank`,
       `asks a provider that gave no order: ${failure.failureClass}, ${failure.providerStatus}`,
     );
   const provider = reranker?.provider ?? options.provider ?? '';

@@ -76,6 +76,7 @@ export async function retrieve(
     correlationId: call.correlationId ?? null,
     signal,
     throwsPassing: call.throwsPassing ?? false,
+    pointer: retrieval.pointer,
   });
   const best = results.slice(0, limit);
   const durationMs = elapsedMs(startedAt, clock.now());

@@ -59,7 +59,7 @@ export function searchCollection(
     const ranked: (readonly RankedRecord[])[] = [];
     // The searches run one after the other, because a moment is one connection to its store.
     for (const request of searches) {
-      const search = at.read(request);
+      const search = at.read(request, retrieval.pointer);
       ranked.push(await at.rank(at.reader(searchAdvice(search)), search, limits.pool));
     }
     const byVector = ranked.slice(0, plan.length);

@@ -197,9 +197,9 @@ function modelSchema(source: ContractSource, name: string, model: Schema, levels
     const text = level > 1 ? undefined : description;
     return [member, described(level > 1 ? withoutText(plain) : plain, text, values)] as const;
   });
-  const needed = [...(model.required ?? []), ...(level === last ? lastRequires : [])];
+  const needed = new Set([...(model.required ?? []), ...(level === last ? lastRequires : [])]);
   const required = taken.flatMap(([member, written]) =>
-    needed.includes(member) || argumentOf(written).required === true ? [member] : [],
+    needed.has(member) || argumentOf(written).required === true ? [member] : [],
   );
   return closed(Object.fromEntries(properties), required);
 }

@@ -170,3 +170,14 @@ describe('the candidates of a retrieval', () => {
     expect(limitsOf(request)).toMatchObject(expected);
   });
 });
+
+test.each<[Partial<RetrievalRequest>, string | undefined]>([
+  [{ embedding: { field: 'v' }, searchMode: 'vector' }, '/embedding/field'],
+  [{ embedding: {} }, '/embedding/field'],
+  [{ searchMode: 'hybrid', profile: 'discovery' }, '/searchMode'],
+  [{ searchMode: ' ', profile: 'discovery' }, '/profile'],
+  [{ vectorFields: [{ field: 'v' }], searchMode: 'vector' }, '/vectorFields/0/field'],
+  [{}, undefined],
+])('the vectors of %j are those of its member', (request, pointer) => {
+  expect(read(request).vectors[0]?.pointer).toBe(pointer);
+});

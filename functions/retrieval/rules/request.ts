@@ -32,6 +32,8 @@ export interface Retrieval {
   readonly limit: number;
   readonly minScore: number | null;
   readonly includeTrace: boolean;
+  /** The place of the retrieval in its request, which refusals name. */
+  readonly pointer: string;
 }
 
 /**
@@ -52,7 +54,7 @@ export function readRetrieval(request: RetrievalRequest, candidatesMax: number, 
   readFilter(filter, [], `${pointer}/filter`);
   const mode = modeOf(filled, pointer);
   // All members are checked in every mode, so that a change of the mode alone is never refused.
-  const vectors = readVectorFields(filled, pointer);
+  const vectors = readVectorFields(filled, pointer, vectorsPointer(request, pointer));
   const lexical = readLexical(filled, mode, { candidatesMax, pointer });
   return {
     profile,
@@ -68,7 +70,15 @@ export function readRetrieval(request: RetrievalRequest, candidatesMax: number, 
     limit,
     minScore: minScore ?? null,
     includeTrace: includeTrace ?? false,
+    pointer,
   };
+}
+
+/** The member that asks for the vectors, where the request lists none. A profile may name the field. */
+function vectorsPointer({ embedding, searchMode, profile }: RetrievalRequest, pointer: string): string {
+  if (given(embedding)) return `${pointer}/embedding/field`;
+  if (given(searchMode) && searchMode.trim() !== '') return `${pointer}/searchMode`;
+  return given(profile) ? `${pointer}/profile` : `${pointer}/embedding/field`;
 }
 
 /** The search by words with its query; `null` in the mode `vector`. */

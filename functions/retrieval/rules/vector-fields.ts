@@ -32,7 +32,7 @@ export interface VectorField {
   readonly candidateLimit: number | null;
   /** The least similarity, before it is normalized. */
   readonly minScore: number | null;
-  /** The member of the request that names the field. */
+  /** The member of the request that names the field, or that asks for vectors. */
   readonly pointer: string;
 }
 
@@ -42,10 +42,14 @@ interface Asked {
   readonly vectorFields?: readonly VectorFieldRequest[] | null;
 }
 
-/** The vectors of a request, at least one. Throws `validation_failed` or `limit_exceeded` naming the member. */
+/**
+ * The vectors of a request, at least one. `origin` is the member that asks for vectors, where none is listed. Throws `validation_failed` or
+ * `limit_exceeded` naming the member.
+ */
 export function readVectorFields(
   { query, embedding, vectorFields }: Asked,
   pointer: string,
+  origin: string,
 ): readonly VectorField[] {
   const own = embedding ?? {};
   const fields = vectorFields ?? [];
@@ -63,7 +67,7 @@ export function readVectorFields(
         question,
         candidateLimit: null,
         minScore: null,
-        pointer: `${pointer}/embedding/field`,
+        pointer: origin,
       },
     ];
   }

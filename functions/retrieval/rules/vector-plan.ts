@@ -24,7 +24,10 @@ export function planVectors(
     const field = named ?? policy.vectorPolicies[0]?.name;
     const slot = field === undefined ? undefined : slots.get(field);
     if (field === undefined || slot === undefined)
-      throw invalidMember(pointer, `has no vector policy in the collection '${policy.name}'`);
+      throw invalidMember(
+        pointer,
+        `needs ${field === undefined ? 'vectors' : `the vector '${field}'`}, which the collection '${policy.name}' does not have`,
+      );
     if (used.has(field)) throw invalidMember(pointer, 'must differ from the other fields');
     used.add(field);
     if (slot.dimensions !== dimensions)
