@@ -83,7 +83,7 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-function validArguments({ operationId, map }: Tool): JsonObject {
+function validArguments({ operationId, map }: Tool): Readonly<Record<string, unknown>> {
   const { searchMode: _mode, ...given } = argumentsOf(
     map,
     { ...toolCases({ runId }), ...previewCases }[operationId]!,
@@ -92,7 +92,7 @@ function validArguments({ operationId, map }: Tool): JsonObject {
     ...given,
     ...('collection' in map.takes ? { collection: INDEXED } : {}),
     ...('collections' in map.takes ? { collections: [INDEXED] } : {}),
-  } as JsonObject;
+  };
 }
 
 const faulty = tools.flatMap((tool) => faultsOf(tool).map((fault) => [tool, fault] as const));
@@ -105,7 +105,10 @@ describe('a refusal names its member', () => {
   test.each(faulty.map(([tool, fault]) => [tool.definition.name, fault.what, tool, fault] as const))(
     '%s: %s',
     async (name, _, tool, { given, pointer }) => {
-      const result = await callTool(service, 'writer', name, { ...validArguments(tool), ...given });
+      const result = await callTool(service, 'writer', name, {
+        ...validArguments(tool),
+        ...given,
+      } as JsonObject);
       const [content] = result['content'] as readonly { text: string }[];
       expect(result['isError'], content?.text).toBe(true);
       expect(content?.text).toContain(`${pointer}: `);
