@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readRetrieval } from '../functions/retrieval/rules/request.ts';
 import { type KnownNames, type ToolTexts, textFaults } from '../test/mcp/text-rules.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
+import type { Schema } from './generate/schema.ts';
 import { readSource } from './generate/source.ts';
 
 /** The texts of all tools, previews included, help a model to choose and to call. */
@@ -53,6 +55,34 @@ function closedSets(value: unknown): readonly string[] {
   const own = Array.isArray(values) && typeof description === 'string' ? [description] : [];
   return [...own, ...Object.values(value).flatMap((each: unknown) => closedSets(each))];
 }
+
+
+/** The objects among the arguments, at any level. */
+function objectsOf({ properties = {}, items }: Schema): readonly Readonly<Record<string, Schema>>[] {
+  const below = [...Object.values(properties), ...(items === undefined ? [] : [items])];
+  return [properties, ...below.flatMap(objectsOf)];
+}
+
+describe('what the schema cannot say stands in a text:', () => {
+  const objects = tools.flatMap(({ tool: { inputSchema } }) => objectsOf(inputSchema as Schema));
+
+  test('a profile takes the place of the default limit', () => {
+    const limits = objects.flatMap(({ profile, limit }) => (profile && limit ? [limit.description] : []));
+    expect(limits.length).toBeGreaterThan(5);
+    for (const text of limits) expect(text).toMatch(/; 10: that of profile\.$/);
+    const limit = (given: number) =>
+      readRetrieval({ query: 'q', collections: ['a'], profile: 'evidence', limit: given }, 5_000).limit;
+    expect([9, 10, 11].map(limit)).toEqual([9, 8, 11]);
+  });
+
+  test('a group has no groups', () => {
+    const texts = objects.flatMap(({ combine, children }) =>
+      combine && children ? [children.description] : [],
+    );
+    expect(texts.length).toBeGreaterThan(5);
+    for (const text of texts) expect(text).toContain('not groups');
+  });
+});
 
 describe('a text is refused', () => {
   const sound: ToolTexts = {

@@ -108,7 +108,7 @@ describe('a refusal names its member', () => {
       const result = await callTool(service, 'writer', name, {
         ...validArguments(tool),
         ...given,
-      } as JsonObject);
+      });
       const [content] = result['content'] as readonly { text: string }[];
       expect(result['isError'], content?.text).toBe(true);
       expect(content?.text).toContain(`${pointer}: `);
