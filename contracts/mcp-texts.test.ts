@@ -56,7 +56,6 @@ function closedSets(value: unknown): readonly string[] {
   return [...own, ...Object.values(value).flatMap((each: unknown) => closedSets(each))];
 }
 
-
 /** The objects among the arguments, at any level. */
 function objectsOf({ properties = {}, items }: Schema): readonly Readonly<Record<string, Schema>>[] {
   const below = [...Object.values(properties), ...(items === undefined ? [] : [items])];
