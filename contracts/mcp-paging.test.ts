@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { itemsName } from '../functions/mcp/service/mapped-answer.ts';
 import { mappedResult, termsFor } from '../functions/mcp/service/mapped-result.ts';
+import { valueAtPath, withValueAtPath } from '../functions/mcp/service/member-paths.ts';
 import { withNextPage } from '../functions/mcp/service/next-page.ts';
 import { largeValue, listTools } from './mcp-list-answers.ts';
 
@@ -24,12 +25,13 @@ const forms = [
 /** A page of the items of the answer, each marked by its place. */
 function pageOf({ map }: ListTool, answer: Json, from: number, size: number): Json {
   const name = itemsName(map) ?? '';
-  const all = (map.isList ? answer : (answer as JsonObject)[name]) as readonly Json[];
+  const all = (map.isList ? answer : valueAtPath(answer, name)) as readonly Json[];
   const items = all.slice(from, from + size).map((item, at) => marked(item, from + at));
   if (map.isList) return items;
   const token =
     from + size < COUNT ? { continuationToken: String(from + size) } : { continuationToken: null };
-  return { ...(answer as JsonObject), [name]: items, ...('continuationToken' in map.takes ? token : {}) };
+  const page = withValueAtPath(answer as JsonObject, name, items);
+  return { ...page, ...('continuationToken' in map.takes ? token : {}) };
 }
 
 function marked(item: Json, at: number): Json {
@@ -67,16 +69,21 @@ function call(tool: ListTool, whole: Json, terms: (typeof forms)[number][1], giv
   const next = hasNext && argument !== undefined ? { [argument]: String(from + size), limit: PAGE } : null;
   const { content } = withNextPage(result, next, offset);
   return {
-    items: values[itemsName(map) ?? ''] as readonly Json[],
+    items: valueAtPath(values as JsonObject, itemsName(map) ?? '') as readonly Json[],
     texts: (content as readonly { readonly text: string }[]).map((each) => each.text),
   };
+}
+
+/** Where the list begins, for the lengths of the lists. */
+function depthOf({ map }: ListTool): number {
+  return 1 - (itemsName(map) ?? '').split('/').length;
 }
 
 describe.each(forms)('of %s', (_form, terms) => {
   describe.each([20, 2_500])('with texts of %d characters', (text) => {
     test.each(listTools.map((tool) => [tool.name, tool] as const))('%s has each item once', (_name, tool) => {
       const all: Json[] = [];
-      const whole = largeValue(tool.model, { items: COUNT, text });
+      const whole = largeValue(tool.model, { items: COUNT, text }, depthOf(tool));
       let given: Members = { limit: PAGE };
       for (let calls = 0; ; calls += 1) {
         expect(calls).toBeLessThanOrEqual(2 * COUNT);
@@ -104,13 +111,16 @@ test.each(listTools.map((tool) => [tool.name, tool] as const))(
   'each item of %s keeps to its line, with texts of tenants that break lines',
   (_name, tool) => {
     const { map, operationId, model } = tool;
-    const answer = JSON.stringify(largeValue(model, { items: 30, text: 60 })).replaceAll(
+    const answer = JSON.stringify(largeValue(model, { items: 30, text: 60 }, depthOf(tool))).replaceAll(
       'Eine',
       JSON.stringify(HOSTILE).slice(1, -1),
     );
     const include = Object.keys(map.answer.include ?? {});
     const result = mappedResult(map, { operationId, text: answer, include, offset: null }, compact);
-    const items = (result.structuredContent as Members)[itemsName(map) ?? ''] as readonly Json[];
+    const items = valueAtPath(
+      result.structuredContent as JsonObject,
+      itemsName(map) ?? '',
+    ) as readonly Json[];
     const [{ text = '' } = {}] = result.content as readonly { readonly text?: string }[];
     if (text.startsWith('{')) return;
     const lines = text.split(/[\n\r\v\f\u0085\u2028\u2029]/);

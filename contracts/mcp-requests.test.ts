@@ -70,7 +70,12 @@ function objectsOf({ properties = {}, required = [], additionalProperties }: Sch
   return fc.dictionary(fc.constantFrom('a', 'b', 'c'), values, { maxKeys: 2 });
 }
 
-function textsOf({ pattern, minLength = 0, maxLength = 12 }: Schema): fc.Arbitrary<string> {
+/** A pattern may imply the lengths, so a schema with one may state none. */
+function textsOf({
+  pattern,
+  minLength = 0,
+  maxLength = Number.POSITIVE_INFINITY,
+}: Schema): fc.Arbitrary<string> {
   const fits = (text: string) => text.length >= minLength && text.length <= maxLength;
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u')).filter(fits);
   return fc.string({ minLength, maxLength: Math.min(maxLength, Math.max(minLength, 12)) });
