@@ -6,7 +6,7 @@ import { itemsName, shownAnswer } from '../functions/mcp/service/mapped-answer.t
 import { mappedResult } from '../functions/mcp/service/mapped-result.ts';
 import { valueAtPath } from '../functions/mcp/service/member-paths.ts';
 import type { ToolMap } from '../functions/mcp/service/tool-map.ts';
-import { largeValue, listTools as lists, readTools, type Size } from './mcp-list-answers.ts';
+import { largeValue, listTools as lists, readTools, type Size } from '../test/mcp/list-answers.ts';
 
 /** The default answer of each list fits the hosts, however large the answer of its operation is. */
 

@@ -4,7 +4,7 @@ import { itemsName } from '../functions/mcp/service/mapped-answer.ts';
 import { mappedResult, termsFor } from '../functions/mcp/service/mapped-result.ts';
 import { valueAtPath, withValueAtPath } from '../functions/mcp/service/member-paths.ts';
 import { withNextPage } from '../functions/mcp/service/next-page.ts';
-import { largeValue, listTools } from './mcp-list-answers.ts';
+import { largeValue, listTools } from '../test/mcp/list-answers.ts';
 
 /** A reader that follows the texts of a list literally, and keeps all its other arguments, reaches each item once. */
 
@@ -69,7 +69,7 @@ function call(tool: ListTool, whole: Json, terms: (typeof forms)[number][1], giv
   const next = hasNext && argument !== undefined ? { [argument]: String(from + size), limit: PAGE } : null;
   const { content } = withNextPage(result, next, offset);
   return {
-    items: valueAtPath(values as JsonObject, itemsName(map) ?? '') as readonly Json[],
+    items: valueAtPath(values, itemsName(map) ?? '') as readonly Json[],
     texts: (content as readonly { readonly text: string }[]).map((each) => each.text),
   };
 }

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import type { Json as AnswerJson } from '../functions/kernel/canonical-json.ts';
-import { itemsName } from '../functions/mcp/service/mapped-answer.ts';
-import { mcpDefinitions } from './generate/emit-mcp.ts';
-import { modelOf, resolved } from './generate/mcp/members.ts';
-import { type Schema, typesOf } from './generate/schema.ts';
-import { readSource } from './generate/source.ts';
+import { mcpDefinitions } from '../../contracts/generate/emit-mcp.ts';
+import { modelOf, resolved } from '../../contracts/generate/mcp/members.ts';
+import { type Schema, typesOf } from '../../contracts/generate/schema.ts';
+import { readSource } from '../../contracts/generate/source.ts';
+import type { Json as AnswerJson } from '../../functions/kernel/canonical-json.ts';
+import { itemsName } from '../../functions/mcp/service/mapped-answer.ts';
 
 /** Every tool that reads, those that answer a list, and answers of their models. */
 
-const source = readSource(resolve(import.meta.dirname, '..'));
+const source = readSource(resolve(import.meta.dirname, '../..'));
 
 export const readTools = mcpDefinitions(source).flatMap(({ operationId, exposure, definition, map }) => {
   if (map === undefined || exposure === 'task') return [];
