@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { vi } from 'vitest';
 import { GoogleApis } from '../../cli/doctor/cloud/google.ts';
+import { linesOf } from '../../cli/mcp/stdio/lines.ts';
 import { processInputs } from '../../cli/remote/inputs.ts';
 import { Remote } from '../../cli/remote.ts';
 import { readJsonBytes } from '../../cli/snapshot-file.ts';
@@ -201,6 +202,15 @@ export const streamReaders: readonly StreamReader[] = [
     name: 'a snapshot on standard input',
     source: 'cli/snapshot-file.ts',
     read: (stream) => readJsonBytes('-', stream, MIB),
+  },
+  {
+    name: 'messages of a desktop program on standard input',
+    source: 'cli/mcp/stdio/lines.ts',
+    async read(stream) {
+      let last: unknown;
+      for await (const line of linesOf(stream, MIB)) last = line;
+      return last;
+    },
   },
   {
     name: 'a request body on standard input',

@@ -11,8 +11,7 @@ export async function* linesOf(
   bytesMax: number,
 ): AsyncGenerator<Buffer | 'too-long'> {
   let line = new OpenLine(bytesMax);
-  for await (const chunk of chunks) {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  for await (const bytes of chunks) {
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
       line.add(bytes.subarray(start, end));
@@ -34,7 +33,7 @@ class OpenLine {
     this.#bytesMax = bytesMax;
   }
 
-  add(piece: Buffer): void {
+  add(piece: Uint8Array): void {
     if (this.#kept === null) return;
     if (this.#kept.size + piece.length > this.#bytesMax) this.#kept = null;
     else this.#kept.add(piece);
