@@ -1,6 +1,15 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { expandGroups } from '../contracts/generate/entries/expand.ts';
 import { lintEntries } from '../contracts/generate/entries/lint.ts';
@@ -61,6 +70,19 @@ function lintedWith(files: ReadonlyMap<string, string>, group: string): readonly
   return lintEntries({ ...readEntries('contracts/operations'), [group]: planned }, surroundings);
 }
 
+/** The project with an unreleased version in the change log, which it lacks between a release and the next change. */
+const root = mkdtempSync(join(tmpdir(), 'svc-plan-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+for (const name of readdirSync('.').filter((each) => each !== 'CHANGELOG.md'))
+  symlinkSync(resolve(name), join(root, name));
+const changelog = readFileSync('CHANGELOG.md', 'utf8');
+writeFileSync(
+  join(root, 'CHANGELOG.md'),
+  changelog.includes(' (unreleased)\n')
+    ? changelog
+    : changelog.replace('\n## ', '\n## 9.9.9 (unreleased)\n\nFor users:\n\n- A line.\n\n## '),
+);
+
 describe('the answers', () => {
   it('follow from group, id, method and path', () => {
     expect(parcel).toMatchObject({ method: 'GET', mutation: 'read', access: 'read', resource: 'parcel' });
@@ -85,7 +107,7 @@ describe('the answers', () => {
 });
 
 describe('an operation of a known group', () => {
-  const files = planOperation('.', parcel);
+  const files = planOperation(root, parcel);
 
   it('touches the entry, models, handler, conformance, scenario and change log', () => {
     expect([...files.keys()]).toEqual([
@@ -187,7 +209,7 @@ describe('an operation of each group', () => {
   it.each(groups)('has its stubs: %s', (group) => {
     const access = group === 'execution' ? 'maintenance' : 'read';
     const operation = completed({ ...given, group, access }, catalog);
-    const files = planOperation('.', operation);
+    const files = planOperation(root, operation);
     const handlers = files.get(`functions/groups/${group}/handlers.ts`) ?? '';
     const [, names] = /getParcel: getParcel\(([^)]*)\)/.exec(handlers) ?? [];
     const stub = files.get(`functions/groups/${group}/parcel/get-parcel.ts`) ?? '';
@@ -206,7 +228,7 @@ describe('an operation of each group', () => {
 describe('the first job of a group', () => {
   it('lets its function create tasks', () => {
     const given = { ...PARCEL, id: 'foldParcels', method: 'POST', mutation: 'write', job: 'parcels.fold' };
-    const map = planOperation('.', completed(given, catalog)).get('infra/groups.tf');
+    const map = planOperation(root, completed(given, catalog)).get('infra/groups.tf');
     expect(map).toMatch(/^ {4}canonical +=.* queues = true, buckets = \["artifacts"\]/m);
     expect(map?.replace(/^ {4}canonical .*\n/m, '')).toBe(
       readFileSync('infra/groups.tf', 'utf8').replace(/^ {4}canonical .*\n/m, ''),
@@ -215,7 +237,7 @@ describe('the first job of a group', () => {
 });
 
 describe('an operation of a new group, with a job', () => {
-  const files = planOperation('.', job);
+  const files = planOperation(root, job);
 
   it('makes the group, and lists its function', () => {
     const listed = ['infra/groups.tf', 'docs/infrastructure.md', 'docs/local-cloud.md', 'docs/firebase.md'];
@@ -241,7 +263,7 @@ describe('an operation of a new group, with a job', () => {
   it('has an entry without faults', () => expect(lintedWith(files, 'parcels')).toEqual([]));
 
   it('has one beside another scaffolded job, whose parts are the same', () => {
-    const other = planOperation('.', {
+    const other = planOperation(root, {
       ...job,
       group: 'ledgers',
       id: 'importLedgers',

@@ -73,11 +73,11 @@ function sentenceWithout(sentence: string, unlisted: ReadonlySet<string>): strin
   if (!sends(sentence)) return sentence;
   const [first = '', ...rest] = sentence.split('; ');
   if (rest.length > 0 && !sends(first)) return `${first}.`;
-  const ofTwo = /^For (.+?) use (svc_\w+), for (.+) (svc_\w+)\.$/.exec(sentence);
-  if (ofTwo !== null) {
-    const [, one = '', oneTool = '', other = '', otherTool = ''] = ofTwo;
-    if (!sends(oneTool)) return `For ${one} use ${oneTool}.`;
-    return sends(otherTool) ? '' : `For ${other} use ${otherTool}.`;
+  const [one = '', other, ...more] = sentence.slice(0, -1).split(', for ');
+  if (one.startsWith('For ') && other !== undefined && more.length === 0) {
+    if (!sends(one)) return `${one}.`;
+    const before = other.lastIndexOf(' ');
+    return sends(other) ? '' : `For ${other.slice(0, before)} use ${other.slice(before + 1)}.`;
   }
   const source = /^(.+?),? from svc_\w+\.$/.exec(sentence);
   return source?.[1] === undefined ? '' : `${source[1]}.`;
