@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { ToolDefinition } from '../../functions/mcp/catalog.ts';
 import { exitCodes, jsonText, type OutputForm, outputOption, printLine, textTable, warn } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { connect, type Remote } from '../remote.ts';
@@ -30,6 +31,15 @@ export function withoutEndpoint(url: string): string {
   return url.replace(/\/mcp\/?$/, '');
 }
 
+/** The definitions of this release. Other commands start without them. */
+async function ownDefinitions(): Promise<readonly ToolDefinition[]> {
+  const { default: own } = await import('../../contracts/generated/mcp/definitions.json', {
+    with: { type: 'json' },
+  });
+  const tools = own.definitions.filter(({ exposure }) => exposure !== 'resource');
+  return tools.map(({ definition }) => definition as unknown as ToolDefinition);
+}
+
 async function check(remote: Remote): Promise<readonly Finding[]> {
   const { result, error } = await ask(remote, 'server/discover');
   const versions = Array.isArray(result?.['supportedVersions']) ? result['supportedVersions'] : [];
@@ -45,7 +55,7 @@ async function check(remote: Remote): Promise<readonly Finding[]> {
   const mismatch = await ask(remote, 'server/discover', {}, 'tools/list');
   return [
     discovered,
-    ...listingFindings({ instructions: result?.['instructions'], tools, resources }),
+    ...listingFindings({ instructions: result?.['instructions'], tools, resources }, await ownDefinitions()),
     finding(
       'mirrored headers',
       mismatch.error?.code === -32_020,

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import pins from '../../contracts/mcp-pins.json' with { type: 'json' };
 import type { Json } from '../../functions/kernel/canonical-json.ts';
 import { isJsonObject, isWithinDepth, type JsonMembers } from '../../functions/kernel/json-kinds.ts';
-import type { ToolDefinition } from '../../functions/mcp/catalog.ts';
+import type { McpTool, ToolDefinition } from '../../functions/mcp/catalog.ts';
 import { definitionFaults, textFaults } from '../../functions/mcp/definitions.ts';
 import { instructionsDefinition } from '../../functions/mcp/service/instructions.ts';
+import { withListedWords } from '../../functions/mcp/service/listed-words.ts';
 
 /** One thing that the check looked at. */
 export interface Finding {
@@ -27,8 +28,14 @@ export interface Listing {
 /** Deeper definitions than a client reads; those of the service have some ten levels. */
 const DEPTH_MAX = 64;
 
-/** Texts and hashes are looked at only where the shape allows it. */
-export function listingFindings({ instructions, tools, resources }: Listing): readonly Finding[] {
+/**
+ * Texts and hashes are looked at only where the shape allows it. `own` are the definitions of this release: a caller sees their texts
+ * without the sentences on tools that it does not see.
+ */
+export function listingFindings(
+  { instructions, tools, resources }: Listing,
+  own: readonly ToolDefinition[] = [],
+): readonly Finding[] {
   const toolFaults = tools.flatMap((each, at) => shapeFaults(each, at, isTool));
   const resourceFaults = resources.flatMap((each, at) => shapeFaults(each, at, isResource));
   const known = tools.filter((each) => isShallow(each) && isTool(each)) as JsonMembers[];
@@ -39,7 +46,11 @@ export function listingFindings({ instructions, tools, resources }: Listing): re
     ...definitionFaults(known as unknown as readonly ToolDefinition[]),
   ];
   const text = instructionsDefinition(typeof instructions === 'string' ? instructions : null);
-  const foreign = [text, ...known, ...others].filter((each) => !isOfThisRelease(each));
+  const names = new Set(known.map(({ name }) => name));
+  const forms = formsOf(own.filter(({ name }) => names.has(name)));
+  const foreign = [text, ...known, ...others].filter(
+    (each) => !isOfThisRelease(each) && !forms.has(hashOf(each)),
+  );
   const none = tools.length === 0 ? ['this caller is offered no tool'] : [];
   return [
     listed('tools/list', [...none, ...toolFaults], `${tools.length} tools`),
@@ -79,6 +90,17 @@ function nameOf({ uri, name }: JsonMembers): string {
 /** Whether the definition has the hash under which this release knows it. */
 function isOfThisRelease(definition: JsonMembers): boolean {
   const known: Readonly<Record<string, string>> = pins;
-  const hash = createHash('sha256').update(JSON.stringify(definition)).digest('hex');
-  return known[nameOf(definition)] === `sha256:${hash}`;
+  return known[nameOf(definition)] === hashOf(definition);
+}
+
+function hashOf(definition: object): string {
+  return `sha256:${createHash('sha256').update(JSON.stringify(definition)).digest('hex')}`;
+}
+
+/** The hashes of the definitions as a caller sees them that sees these alone. */
+function formsOf(own: readonly ToolDefinition[]): ReadonlySet<string> {
+  const tools = own.map((definition) => ({ definition }));
+  return new Set(
+    withListedWords(tools as unknown as readonly McpTool[]).map((each) => hashOf(each.definition)),
+  );
 }

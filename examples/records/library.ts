@@ -22,7 +22,7 @@ export interface Passage extends SvcRecordInput {
 }
 
 const contracts: Readonly<Record<Edition, string>> = {
-  1: 'contracts/releases/0.5.0/openapi.json',
+  1: 'examples/records/openapi-0.5.0.json',
   2: 'contracts/generated/openapi/svc.json',
 };
 const pages = ['*.md', 'docs/**/*.md', 'sdk/*/*.md', 'examples/*/README.md'];
