@@ -24,6 +24,7 @@ export interface Unread {
 export const unread: readonly Unread[] = [
   { path: /(?:^|\/)LICENSE$/, why: 'the words of the licence are not ours' },
   { path: /^contracts\/releases\//, why: 'a release stays as it was published' },
+  { path: /^examples\/records\/openapi-0\.5\.0\.json$/, why: 'a release stays as it was published' },
   { path: /^contracts\/generated\//, why: 'generated from contracts/operations and contracts/schemas' },
   { path: /^contracts\/public-sdk-surface\.json$/, why: 'generated from contracts/operations' },
   { path: /^test\/notes\/contracts\/generated\//, why: 'generated from test/notes/contracts' },
