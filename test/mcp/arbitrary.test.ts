@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { answerFaults } from './answer-faults.ts';
+import { json, names, rarely } from './arbitrary-values.ts';
 import { bodyOf, fieldsOf, META, mcpStage, post, TASKS, withCapabilities } from './support.ts';
 
 /** For any request the answer is well formed and the same on every instance. */
@@ -21,20 +22,6 @@ const methods = [
   'subscriptions/listen',
   'initialize',
 ];
-const names = [
-  'greet',
-  'slow_compute',
-  'failing_job',
-  'test_custom_headers',
-  'test_tool_with_progress',
-  'test_input_required_result_elicitation',
-  'test_simple_prompt',
-  'test_prompt_with_arguments',
-];
-
-const json = fc.jsonValue({ maxDepth: 3 });
-const rarely = <T>(usual: fc.Arbitrary<T>) =>
-  fc.oneof<fc.WeightedArbitrary<unknown>[]>({ weight: 5, arbitrary: usual }, { weight: 1, arbitrary: json });
 const metas = fc.constantFrom(META, withCapabilities(TASKS), {
   ...withCapabilities({ elicitation: {} }),
   progressToken: 1,

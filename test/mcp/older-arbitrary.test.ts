@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isJsonObject } from '../../functions/kernel/json-kinds.ts';
+import { json, names, rarely } from './arbitrary-values.ts';
 import { olderFaults } from './older-faults.ts';
 import { OLDER, olderBody, olderFields } from './older-support.ts';
 import { mcpStage, messagesOf, post } from './support.ts';
@@ -21,20 +22,6 @@ const methods = [
   'tasks/get',
   'subscriptions/listen',
 ];
-const names = [
-  'greet',
-  'slow_compute',
-  'failing_job',
-  'test_custom_headers',
-  'test_tool_with_progress',
-  'test_input_required_result_elicitation',
-  'test_simple_prompt',
-  'test_prompt_with_arguments',
-];
-
-const json = fc.jsonValue({ maxDepth: 3 });
-const rarely = <T>(usual: fc.Arbitrary<T>) =>
-  fc.oneof<fc.WeightedArbitrary<unknown>[]>({ weight: 5, arbitrary: usual }, { weight: 1, arbitrary: json });
 const params = fc.record(
   {
     _meta: rarely(fc.constantFrom({}, { progressToken: 1 }, { progressToken: 'a' })),
