@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { machine } from '../functions/compose/machine.ts';
 import { checkConfiguration } from '../functions/config/check.ts';
 import { faultsText } from '../functions/config/fault.ts';
+import { settingsSchema } from '../functions/config/reference.ts';
 import { fileNames, type InitAnswers } from './init/answers.ts';
 import { type Ask, answersFrom } from './init/ask.ts';
 import { credentialFiles } from './init/credentials.ts';
@@ -80,14 +81,31 @@ function configurationFiles(answers: InitAnswers): NewFile[] {
   if (/['\r\n]/.test(Object.values(variablesOf(answers)).join(''))) {
     throw new ToolError('A value for the environment holds a quote or a line feed', exitCodes.usage);
   }
-  const settings = settingsOf(answers);
-  const text = `${JSON.stringify(settings, null, 2)}\n`;
-  const written = { name: fileNames.settings, text, secret: false, purpose: 'settings, without secrets' };
+  // A file beside the settings: editors read it without a network, and it belongs to this release.
+  const settings = { $schema: `./${fileNames.schema}`, ...settingsOf(answers) };
+  const written = [
+    {
+      name: fileNames.settings,
+      text: jsonFile(settings),
+      secret: false,
+      purpose: 'settings, without secrets',
+    },
+    {
+      name: fileNames.schema,
+      text: jsonFile(settingsSchema()),
+      secret: false,
+      purpose: 'the schema of the settings, for editors',
+    },
+  ];
   const variables = variablesOf(answers);
-  if (Object.keys(variables).length === 0) return [written];
+  if (Object.keys(variables).length === 0) return written;
   const secret = Object.keys(secretsOf(answers)).length > 0;
   const purpose = answers.cloud === null ? 'secrets of the environment' : 'the environment of the functions';
-  return [written, { name: fileNames.environment, text: environmentText(variables), secret, purpose }];
+  return [...written, { name: fileNames.environment, text: environmentText(variables), secret, purpose }];
+}
+
+function jsonFile(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 function variablesOf(answers: InitAnswers): Readonly<Record<string, string>> {

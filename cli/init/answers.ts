@@ -56,6 +56,7 @@ export const ownIssuer = 'svc-identity';
 
 export const fileNames = {
   settings: 'svcsettings.json',
+  schema: 'svcsettings.schema.json',
   environment: 'svc.env',
   keySet: 'identity-keys.json',
   signingKey: 'identity-key.pem',

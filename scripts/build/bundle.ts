@@ -78,5 +78,5 @@ export async function copyDocs(folder: string): Promise<void> {
 }
 
 function isPage(path: string): boolean {
-  return path.endsWith('.md') || statSync(path).isDirectory();
+  return path.endsWith('.md') || path.endsWith('.schema.json') || statSync(path).isDirectory();
 }

@@ -28,7 +28,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
     entries: ['contracts/generated/openapi/svc.json', 'contracts/generated/schemas/svc-public.schema.json'],
   },
   /** The page `/docs`, where it is enabled. Its files are read on request. */
-  docs: { bytesMax: 20_000, entries: ['functions/groups/server/docs/docs.ts'] },
+  docs: { bytesMax: 24_000, entries: ['functions/groups/server/docs/docs.ts'] },
   /** Read with the first guide of that page. */
   guides: { bytesMax: 60_000, entries: ['functions/groups/server/docs/markdown.ts'] },
   sqlite: { bytesMax: 86_000, entries: ['functions/store/sqlite/store.ts'] },

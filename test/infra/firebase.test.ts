@@ -41,7 +41,8 @@ function astray(rewrites: readonly Rewrite[]): string[] {
 describe('firebase.json', () => {
   test('leads every path of the catalog to the function of its group', () => {
     expect(astray(firebase.hosting.rewrites)).toEqual([]);
-    expect(groupOf(firebase.hosting.rewrites, '/docs/guides/first-commit.md')).toBe('server');
+    for (const path of ['/docs/guides/first-commit.md', '/llms.txt', '/llms-full.txt'])
+      expect(groupOf(firebase.hosting.rewrites, path), path).toBe('server');
     expect(groupOf(firebase.hosting.rewrites, '/')).toBe('server');
   });
 

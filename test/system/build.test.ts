@@ -198,7 +198,9 @@ describe('the bundle behind functions-framework', () => {
     const page = await (await fetch(`${url}/docs`)).text();
     const [, path = ''] = /<script src="(\/docs\/reference-[^"]+)"/.exec(page) ?? [];
     expect((await (await fetch(`${url}${path}`)).arrayBuffer()).byteLength).toBeGreaterThan(1_000_000);
-    expect(await (await fetch(`${url}/docs/databases.md`)).text()).toContain('<h1 id="databases">');
+    expect(await (await fetch(`${url}/docs/databases`)).text()).toContain('<h1 id="databases">');
+    const schema = await fetch(`${url}/docs/reference/svcsettings.schema.json`);
+    expect(await schema.json()).toMatchObject({ title: 'Settings of svc' });
   });
 
   test('lets a request under way finish when the platform stops it', async () => {

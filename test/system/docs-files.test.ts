@@ -143,15 +143,6 @@ describe('the guides', () => {
     expect([...seen].filter((path) => path.startsWith('/docs/') && path.endsWith('.md'))).toEqual([]);
   });
 
-  test.each(['databases', 'guides/first-commit', 'reference/errors'])(
-    'are served under the name of their file too: %s',
-    async (name) => {
-      const [clean, file] = await Promise.all([get(`/docs/${name}`), get(`/docs/${name}.md`)]);
-      expect([clean.status, file.status]).toEqual([200, 200]);
-      expect(file.body).toBe(clean.body);
-    },
-  );
-
   test('are found by the search under the same addresses', async () => {
     const { body } = await get('/docs/search?q=fence');
     const found = [...body.matchAll(/<li><a href="([^"#]+)#/g)].map(([, address = '']) => address);
@@ -172,7 +163,7 @@ describe('a path without a file', () => {
     '/docs/guides/',
     '/docs/databases.html',
     '/docs/databases/',
-    '/docs/reference/svcsettings.schema.json',
+    '/docs/reference/settings.schema.json',
     '/docs/..%2f..%2fpackage.json',
     '/docs/%2e%2e/package.json',
     '/docs/%2e%2e%2fdocs.ts',
@@ -225,7 +216,8 @@ describe('where Docs:Enabled is false', () => {
     ['as it says', { 'Docs:Enabled': 'false' }],
     ['because it is not Development', { Environment: 'Production', 'CanonicalStore:Enabled': 'false' }],
   ])('there is nothing, %s', async (_, settings) => {
-    const files = ['/docs', '/docs/guides', '/docs/databases.md', ...(await loadedBy('/docs'))];
+    const texts = ['/llms.txt', '/llms-full.txt', '/docs/reference/svcsettings.schema.json'];
+    const files = ['/docs', '/docs/guides', '/docs/databases.md', ...texts, ...(await loadedBy('/docs'))];
     const closed = await startService({ settings });
     const answers = await Promise.all(files.map((path) => get(path, closed)));
     const banner = await get('/', closed);

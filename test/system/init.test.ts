@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, relative } from 'node:path';
+import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
 import { type Ended, follow, inFolder, runTool, toolCommandLine } from '../support/operator-tool.ts';
@@ -104,6 +105,19 @@ async function serves(operator: Operator): Promise<void> {
   server.signal('SIGTERM');
   expect(await server.exit).toEqual({ code: 0, signal: null });
 }
+
+test('the settings name their schema, which lies beside them and accepts them', () =>
+  withOperator(async (operator) => {
+    await operator.init();
+    const file = (name: string) => JSON.parse(readFileSync(operator.at(name), 'utf8')) as AnySchemaObject;
+    const settings = file('svcsettings.json');
+    expect(settings['$schema']).toBe('./svcsettings.schema.json');
+    const schema = readFileSync(operator.at('svcsettings.schema.json'), 'utf8');
+    expect(schema).toBe(readFileSync(join(root, 'docs/reference/svcsettings.schema.json'), 'utf8'));
+    const validate = new Ajv2020({ strict: false }).compile(file('svcsettings.schema.json'));
+    expect(validate(settings), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ ...settings, Enviroment: 'Production' })).toBe(false);
+  }));
 
 describe('a server with the files of svc init serves a first commit and a first run', () => {
   test('on SQLite', () =>

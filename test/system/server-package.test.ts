@@ -52,7 +52,7 @@ describe('the package of the embedded server and the tool', () => {
       expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ version: description.version });
       const answer = await commit(url, 'acme', 'first');
       expect(await answer.json()).toMatchObject({ replayed });
-      expect(await (await fetch(`${url}/docs/databases.md`)).text()).toContain('<h1 id="databases">');
+      expect(await (await fetch(`${url}/docs/databases`)).text()).toContain('<h1 id="databases">');
       server.signal('SIGTERM');
       expect(await server.exit).toEqual({ code: 0, signal: null });
     }

@@ -5,6 +5,7 @@ import { RawBody } from '../../../http/message.ts';
 import type { Release } from '../dependencies.ts';
 import { type DocsFile, type DocsQuery, operationOf } from './file.ts';
 import { type GuideFolder, guideFiles } from './guides.ts';
+import { MARKDOWN, prefersMarkdown } from './markdown-pages.ts';
 import { contentSecurityPolicy, page, startScript } from './page.ts';
 import { reference } from './reference.ts';
 import { style } from './style.ts';
@@ -16,7 +17,10 @@ export interface Docs {
   readonly handlers: Readonly<Record<string, DocsHandler>>;
 }
 
-type DocsHandler = (input: { readonly query: DocsQuery }) => Promise<DocsAnswer>;
+type DocsHandler = (
+  input: { readonly query: DocsQuery },
+  context: { readonly header: (name: string) => string | undefined },
+) => Promise<DocsAnswer>;
 
 interface DocsAnswer {
   readonly status: 200;
@@ -76,17 +80,27 @@ export function docs(
 }
 
 /** A file without parameters is made once, with the first request for it. */
-function handlerOf({ id, mediaType, headers, query, content }: DocsFile): [string, DocsHandler] {
+function handlerOf({ id, mediaType, headers, query, content, markdown }: DocsFile): [string, DocsHandler] {
+  const fixed = madeOnce(mediaType, () => content({}));
+  const source = markdown === undefined ? null : madeOnce(MARKDOWN, markdown);
+  const body = async (given: DocsQuery, accept: string | undefined): Promise<RawBody> => {
+    if (query !== undefined) return new RawBody(mediaType, await content(given));
+    return source !== null && prefersMarkdown(accept) ? source() : fixed();
+  };
+  return [
+    id,
+    async (input, { header }) => ({ status: 200, body: await body(input.query, header('accept')), headers }),
+  ];
+}
+
+function madeOnce(mediaType: string, make: () => Promise<string | Uint8Array>): () => Promise<RawBody> {
   let made: RawBody | undefined;
-  const once = async (): Promise<RawBody> => {
+  return async () => {
     if (made) return made;
-    const bytes = fixedBytes(await content({}));
+    const bytes = fixedBytes(await make());
     made = new RawBody(mediaType, bytes.content, bytes.etag);
     return made;
   };
-  const body = (given: DocsQuery): Promise<RawBody> | RawBody =>
-    query === undefined ? once() : content(given).then((text) => new RawBody(mediaType, text));
-  return [id, async (input) => ({ status: 200, body: await body(input.query), headers })];
 }
 
 function hashOf(text: string): string {

@@ -3,19 +3,21 @@ import type { OperationEntry, ParameterSpec } from '../../../../contracts/operat
 export type DocsQuery = Readonly<Record<string, unknown>>;
 
 /**
- * One file below `/docs`. Every file gets a route of its own when the service starts, so no path of a request ever becomes
+ * One file below `/docs`, or for models at the root. Every file gets a route of its own when the service starts, so no path of a request ever becomes
  * the name of a file.
  */
 export interface DocsFile {
   readonly id: string;
   readonly path: string;
-  /** A further path of the same content: addresses of earlier releases keep working. */
+  /** A further path of the same content. */
   readonly alias?: string;
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The parameters that the page takes; none where absent. */
   readonly query?: readonly ParameterSpec[];
   readonly content: (query: DocsQuery) => Promise<string | Uint8Array>;
+  /** The same page as Markdown, for a caller that prefers it; only HTML where absent. */
+  readonly markdown?: () => Promise<string>;
 }
 
 /** The entry with which the HTTP chain serves the file. It is not part of the contract. */

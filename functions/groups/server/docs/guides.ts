@@ -1,6 +1,7 @@
 import type { Release } from '../dependencies.ts';
 import type { DocsFile, DocsQuery } from './file.ts';
 import { bar, cleanAddress, documentStart, escapeHtml, guidesPath, searchPath } from './frame.ts';
+import { llmsFiles, markdownAddress, markdownSections, sourcePages } from './markdown-pages.ts';
 import { INDEX_PAGE, type NavigationSection, navigationHtml, readNavigation } from './navigation.ts';
 import { QUERY_LENGTH_MAX, type SearchSection, searchSections, sectionsOf } from './search.ts';
 
@@ -14,6 +15,8 @@ export interface GuideFolder {
 /** The pages are text: they run no script, and the search form may be sent to this server only. */
 const guidePolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+const SETTINGS_SCHEMA = 'reference/svcsettings.schema.json';
 
 const MADE_PAGES: DocsQuery = {};
 
@@ -35,12 +38,12 @@ export function guideFiles(release: Release, folder: GuideFolder, style: string)
     // The page of contents needs no second list.
     const beside = path === '' ? '' : `\n${aside(await site.navigation(), path)}`;
     const skip = path === '' ? '' : '\n<a class="skip" href="#contents">Contents</a>';
-    return `${start}\n<body>\n${bar(release)}${skip}\n<article>\n${html}</article>${beside}\n</body>\n</html>\n`;
+    const source = paths.includes(path) ? sourceLink(path) : '';
+    return `${start}\n<body>\n${bar(release)}${skip}\n<article>\n${html}${source}</article>${beside}\n</body>\n</html>\n`;
   };
   const file = (id: string, path: string, body: (query: DocsQuery) => Promise<Body>): DocsFile => ({
     id,
     path: path === '' ? guidesPath : `/docs/${cleanAddress(path)}`,
-    ...(path.endsWith('.md') ? { alias: `/docs/${path}` } : {}),
     mediaType: 'text/html; charset=utf-8',
     headers: { 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' },
     content: async (query) => framed(path, await body(query)),
@@ -49,7 +52,10 @@ export function guideFiles(release: Release, folder: GuideFolder, style: string)
   const fixed = (id: string, path: string, body: () => Promise<Body>): DocsFile => {
     const page = file(id, path, body);
     const made = once(async () => page.content(MADE_PAGES));
-    return { ...page, content: made };
+    const source = path === '' ? INDEX_PAGE : path;
+    if (!paths.includes(source)) return { ...page, content: made };
+    const headers = { ...page.headers, Vary: 'Accept' };
+    return { ...page, headers, content: made, markdown: () => folder.read(source) };
   };
   return [
     fixed('getDocsGuides', '', () => contents(site)),
@@ -58,7 +64,26 @@ export function guideFiles(release: Release, folder: GuideFolder, style: string)
       query: [{ name: 'q', required: false, type: 'string', maxLength: QUERY_LENGTH_MAX }],
     },
     ...paths.map((path) => fixed(`getDocsGuide:${path}`, path, () => rendered(site, path))),
+    ...sourcePages(paths, folder.read),
+    ...llmsFiles(
+      release,
+      once(async () => markdownSections(await site.navigation(), site.served, folder.read)),
+    ),
+    ...schemaFiles(folder),
   ];
+}
+
+/** The schema of settings files, at the address beside the page of the settings. */
+function schemaFiles({ paths, read }: GuideFolder): readonly DocsFile[] {
+  if (!paths.includes(SETTINGS_SCHEMA)) return [];
+  const mediaType = 'application/schema+json';
+  const content = () => read(SETTINGS_SCHEMA);
+  return [{ id: 'getDocsSettingsSchema', path: `/docs/${SETTINGS_SCHEMA}`, mediaType, headers: {}, content }];
+}
+
+/** Not a link of the text: the page of contents and the search list pages alone. */
+function sourceLink(path: string): string {
+  return `<p><a rel="alternate" type="text/markdown" href="${markdownAddress(path)}">This page as Markdown</a></p>\n`;
 }
 
 interface Site {

@@ -1,0 +1,177 @@
+import type { Release } from '../dependencies.ts';
+import type { DocsFile } from './file.ts';
+import { INDEX_PAGE, type NavigationSection } from './navigation.ts';
+
+/** The documentation as text for programs: the source of each page, an index, and the guides as one file. */
+
+/** Root-relative: the server does not know its public address. */
+const LLMS_PATH = '/llms.txt';
+const LLMS_FULL_PATH = '/llms-full.txt';
+
+/** A reader of the whole file has a bounded context: 300 kB are about 75,000 tokens. */
+const LLMS_FULL_BYTES_MAX = 300_000;
+
+const SUMMARY_LENGTH_MAX = 200;
+
+interface MarkdownPage {
+  /** Such as `guides/fences.md`. */
+  readonly path: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+interface MarkdownSection {
+  readonly title: string;
+  readonly pages: readonly MarkdownPage[];
+}
+
+export const MARKDOWN = 'text/markdown; charset=utf-8';
+const plain = 'text/plain; charset=utf-8';
+const headers = { 'Referrer-Policy': 'no-referrer' };
+
+/** The source of every page under the name of its file. */
+export function sourcePages(
+  paths: readonly string[],
+  read: (path: string) => Promise<string>,
+): readonly DocsFile[] {
+  return paths.map((path) => ({
+    id: `getDocsSource:${path}`,
+    path: markdownAddress(path),
+    // The address of the page with `.md`.
+    ...(path.endsWith('README.md') ? { alias: `/docs/${path.replace(/README\.md$/, 'index.md')}` } : {}),
+    mediaType: MARKDOWN,
+    headers,
+    content: () => read(path),
+  }));
+}
+
+export function markdownAddress(path: string): string {
+  return `/docs/${path}`;
+}
+
+/** `/llms.txt` and `/llms-full.txt`. */
+export function llmsFiles(
+  release: Release,
+  sections: () => Promise<readonly MarkdownSection[]>,
+): readonly DocsFile[] {
+  return [
+    textFile('getDocsIndexForModels', LLMS_PATH, async () => llmsIndex(release, await sections())),
+    textFile('getDocsTextForModels', LLMS_FULL_PATH, async () => llmsFull(release, await sections())),
+  ];
+}
+
+function textFile(id: string, path: string, content: DocsFile['content']): DocsFile {
+  return { id, path, mediaType: plain, headers, content };
+}
+
+/** Whether the field `Accept` names Markdown and does not prefer HTML. Browsers do not name it. */
+export function prefersMarkdown(accept: string | undefined): boolean {
+  const weight = acceptedWeight(accept ?? '', 'text/markdown');
+  return weight > 0 && weight >= acceptedWeight(accept ?? '', 'text/html');
+}
+
+/** 0 for a type that the field does not name. */
+function acceptedWeight(accept: string, mediaType: string): number {
+  for (const item of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = item.split(';').map((part) => part.trim());
+    if (type !== mediaType) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    if (weight === undefined) return 1;
+    return /^q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight.slice(2)) : 0;
+  }
+  return 0;
+}
+
+/** The format of llmstxt.org: a title, a summary, and sections of links. */
+function llmsIndex({ service, version }: Release, sections: readonly MarkdownSection[]): string {
+  const lists = sections.map(({ title, pages }) => {
+    const links = pages.map(
+      (page) => `- [${page.title}](${markdownAddress(page.path)}): ${pageSummary(page)}`,
+    );
+    return `## ${title}\n\n${links.join('\n')}\n`;
+  });
+  return `${llmsHead(service, version)}
+The guides as one file: ${LLMS_FULL_PATH}. Every page below /docs answers its Markdown source to \`Accept: text/markdown\`, and
+under its address with \`.md\`.
+
+## Contract
+
+- [OpenAPI 3.1](/openapi/svc.json): every operation with its models and problem codes
+- [JSON Schema](/contracts/schemas/svc-public.schema.json): every public model
+
+${lists.join('\n')}`;
+}
+
+/** The guides, then the other pages, in the order of the sections. A page for which no room is left is named at the end. */
+function llmsFull({ service, version }: Release, sections: readonly MarkdownSection[]): string {
+  const all = sections.flatMap((section) => section.pages);
+  const pages = [...all.filter(isGuide), ...all.filter((page) => !isGuide(page))];
+  const start = `${llmsHead(service, version)}\n`;
+  const rest = '\n# Pages that are not in this file\n\n';
+  // Room for the line of each page, whether it is taken or not.
+  let room =
+    LLMS_FULL_BYTES_MAX -
+    utf8Bytes(start + rest) -
+    pages.reduce((sum, page) => sum + utf8Bytes(linkLine(page)), 0);
+  const taken: string[] = [];
+  const left: string[] = [];
+  for (const page of pages) {
+    const text = `<!-- ${markdownAddress(page.path)} -->\n\n${page.text.trim()}\n\n`;
+    if (utf8Bytes(text) > room) left.push(linkLine(page));
+    else {
+      taken.push(text);
+      room -= utf8Bytes(text);
+    }
+  }
+  return `${start}${taken.join('')}${left.length === 0 ? '' : rest + left.join('')}`;
+}
+
+function linkLine({ path, title }: MarkdownPage): string {
+  return `- [${title}](${markdownAddress(path)})\n`;
+}
+
+function isGuide({ path }: MarkdownPage): boolean {
+  return path.startsWith('guides/');
+}
+
+function llmsHead(service: string, version: string): string {
+  return `# ${service} ${version}
+
+> Tenant-scoped canonical store, durable execution runtime and one public contract over both. Clients for TypeScript and Python.
+`;
+}
+
+/** The first sentence below the title of the page; the title where the page starts with a list, a table or code. */
+function pageSummary({ text, title }: MarkdownPage): string {
+  const paragraphs = text
+    .replaceAll(/<!--.*?-->/gs, '')
+    .split(/\n{2,}/)
+    .map((part) => part.trim());
+  const [, first = ''] = paragraphs.filter((part) => part !== '');
+  const prose = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\s+/g, ' ');
+  const [sentence = ''] = prose.split(/(?<=[.:])\s/);
+  const isSentence = /^[A-Z`]/.test(sentence) && !sentence.startsWith('```');
+  return isSentence && sentence.length <= SUMMARY_LENGTH_MAX ? sentence.replace(/[.:]$/, '') : title;
+}
+
+function utf8Bytes(text: string): number {
+  return Buffer.byteLength(text);
+}
+
+/** The sections of the index without the page that is the index, each page with its text. */
+export async function markdownSections(
+  navigation: readonly NavigationSection[],
+  served: ReadonlySet<string>,
+  read: (path: string) => Promise<string>,
+): Promise<readonly MarkdownSection[]> {
+  return Promise.all(
+    navigation.map(async ({ title, pages }) => ({
+      title,
+      pages: await Promise.all(
+        pages
+          .filter(({ path }) => served.has(path) && path !== INDEX_PAGE)
+          .map(async (page) => ({ ...page, text: await read(page.path) })),
+      ),
+    })),
+  );
+}

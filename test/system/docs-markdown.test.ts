@@ -1,0 +1,100 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningService, startService } from '../support/service.ts';
+import { root } from './program.ts';
+
+/** The documentation as text for programs. */
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const get = (path: string, accept?: string) =>
+  service.call({ method: 'GET', path, ...(accept === undefined ? {} : { headers: { Accept: accept } }) });
+const source = (path: string) => readFileSync(join(root, 'docs', path), 'utf8');
+const files = globSync('**/*.md', { cwd: join(root, 'docs') }).map((path) => path.replaceAll('\\', '/'));
+
+describe('the source of a page', () => {
+  test('is under its address with .md, for every page', async () => {
+    for (const path of files) {
+      const { status, headers, body } = await get(`/docs/${path}`);
+      expect([status, headers['content-type']], path).toEqual([200, 'text/markdown; charset=utf-8']);
+      expect(body).toBe(source(path));
+    }
+    expect((await get('/docs/guides/index.md')).body).toBe(source('guides/README.md'));
+  });
+
+  test.each([
+    ['text/markdown', 'text/markdown; charset=utf-8'],
+    ['text/html;q=0.9, Text/Markdown ; q=0.9', 'text/markdown; charset=utf-8'],
+    ['text/markdown, */*', 'text/markdown; charset=utf-8'],
+    ['text/html, text/markdown;q=0.5', 'text/html; charset=utf-8'],
+    ['text/markdown;q=0', 'text/html; charset=utf-8'],
+    ['text/markdown;q=high', 'text/html; charset=utf-8'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'text/html; charset=utf-8'],
+    ['*/*', 'text/html; charset=utf-8'],
+  ])('answers Accept: %s with %s', async (accept, mediaType) => {
+    const { status, headers, body } = await get('/docs/guides/fences', accept);
+    expect([status, headers['content-type'], headers['vary']]).toEqual([200, mediaType, 'Accept']);
+    if (mediaType.startsWith('text/markdown')) expect(body).toBe(source('guides/fences.md'));
+  });
+
+  test('is what the page of contents answers too, and each page links to it', async () => {
+    expect((await get('/docs/guides', 'text/markdown')).body).toBe(source('README.md'));
+    for (const name of ['databases', 'guides/index', 'reference/errors']) {
+      const [, href = ''] =
+        /<a rel="alternate" type="text\/markdown" href="([^"]+)"/.exec((await get(`/docs/${name}`)).body) ??
+        [];
+      expect((await get(href)).headers['content-type']).toBe('text/markdown; charset=utf-8');
+    }
+  });
+
+  test('has a tag of its own, so that a cache keeps both', async () => {
+    const [html, markdown] = await Promise.all([get('/docs/faq'), get('/docs/faq', 'text/markdown')]);
+    expect(html.headers['etag']).not.toBe(markdown.headers['etag']);
+  });
+});
+
+describe('/llms.txt', () => {
+  test('names every page of the contents once, by an address that answers Markdown', async () => {
+    const { status, headers, body } = await get('/llms.txt');
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(body).toMatch(/^# svc [\d.]+\n\n> [^\n]+\n/);
+    const links = [...body.matchAll(/^- \[[^\]]+\]\((\/docs\/[^)]+\.md)\): (.+)$/gm)];
+    const addresses = links.map(([, address = '']) => address);
+    const listed = files.filter((path) => path !== 'README.md' && !/^decisions\/\d/.test(path));
+    expect(addresses.toSorted()).toEqual(listed.map((path) => `/docs/${path}`).toSorted());
+    for (const [, address = '', summary = ''] of links) {
+      expect((await get(address)).headers['content-type']).toBe('text/markdown; charset=utf-8');
+      expect(summary.length, address).toBeLessThanOrEqual(200);
+    }
+    for (const path of ['/openapi/svc.json', '/contracts/schemas/svc-public.schema.json', '/llms-full.txt']) {
+      expect(body).toContain(path);
+      expect((await get(path)).status).toBe(200);
+    }
+  });
+});
+
+describe('/llms-full.txt', () => {
+  test('holds the guides, at most 300 kB, and names the pages that it does not hold', async () => {
+    const { status, body } = await get('/llms-full.txt');
+    expect(status).toBe(200);
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(300_000);
+    const [pages = '', rest = ''] = body.split('\n# Pages that are not in this file\n');
+    const held = [...pages.matchAll(/^<!-- \/docs\/(.+) -->$/gm)].map(([, path = '']) => path);
+    const named = [...rest.matchAll(/\]\(\/docs\/([^)]+)\)/g)].map(([, path = '']) => path);
+    for (const path of files.filter((name) => name.startsWith('guides/'))) expect(held).toContain(path);
+    for (const path of held) expect(pages).toContain(source(path).trim());
+    const listed = files.filter((path) => path !== 'README.md' && !/^decisions\/\d/.test(path));
+    expect([...held, ...named].toSorted()).toEqual(listed.toSorted());
+  });
+});
+
+test('the schema of settings files is served', async () => {
+  const { status, headers, body } = await get('/docs/reference/svcsettings.schema.json');
+  expect([status, headers['content-type']]).toEqual([200, 'application/schema+json']);
+  expect(body).toBe(source('reference/svcsettings.schema.json'));
+});
