@@ -12,7 +12,9 @@ import { emitValidators } from './emit-validators.ts';
 import { ContractFaults } from './faults.ts';
 import { lintTools } from './mcp/lint.ts';
 import { lintProfile } from './profile-lint.ts';
+import { sdkContract } from './sdk/build-ir.ts';
 import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
+import { codeSamples } from './sdk/samples.ts';
 import type { ContractSource } from './source.ts';
 
 /** The folder that holds generated files and nothing else. */
@@ -49,6 +51,8 @@ export async function generate(source: ContractSource, root?: string): Promise<R
     ['docs/reference/errors.md', errorsPage(source)],
     ['docs/reference/limits.md', limitsPage(source)],
     ...sdkOutputs(source),
+    // Beside the API reference: it alone shows them, and the published document stays as small as its readers need it.
+    ['functions/docs/samples.json', json(codeSamples(sdkContract(source)))],
   ]);
 }
 

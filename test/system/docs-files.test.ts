@@ -69,7 +69,8 @@ describe('the page', () => {
     const { body } = await get(start);
     const [, settings = ''] = /createApiReference\('#reference', (\{.*\})\)/.exec(body) ?? [];
     expect(JSON.parse(settings)).toMatchObject({
-      url: '/openapi/svc.json',
+      url: '/docs/openapi.json',
+      hiddenClients: true,
       withDefaultFonts: false,
       telemetry: false,
       agent: { disabled: true },

@@ -43,11 +43,15 @@ async function loadDocs(settings: Settings) {
   const guides = join(dirname, isSource ? '../../../docs' : 'docs/pages');
   // A deployment may leave the guides out.
   const found = await readdir(guides, { recursive: true }).catch(() => []);
-  return docs(release, (name) => readFile(join(reference, name)), {
+  const folder = {
     paths: found.map((path) => path.replaceAll('\\', '/')),
-    read: (path) => readFile(join(guides, path), 'utf8'),
-  });
+    read: (path: string) => readFile(join(guides, path), 'utf8'),
+  };
+  return docs(release, (name) => readFile(join(reference, name)), folder, openApiContract);
 }
+
+const openApiContract = async () =>
+  (await import('../../../contracts/generated/openapi/svc.json', { with: { type: 'json' } })).default;
 
 function providersOf({
   settings,
@@ -116,8 +120,7 @@ function dependenciesOf(parts: GroupParts): ServerDependencies {
     ...(isServed(settings, 'providers') ? { providers: providersOf({ settings, store }) } : {}),
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
-      openApi: async () =>
-        (await import('../../../contracts/generated/openapi/svc.json', { with: { type: 'json' } })).default,
+      openApi: openApiContract,
       schemas: async () =>
         (
           await import('../../../contracts/generated/schemas/svc-public.schema.json', {

@@ -8,6 +8,7 @@ import { type GuideFolder, guideFiles } from './guides.ts';
 import { MARKDOWN, prefersMarkdown } from './markdown-pages.ts';
 import { contentSecurityPolicy, page, startScript } from './page.ts';
 import { reference } from './reference.ts';
+import { SAMPLED_CONTRACT_PATH, sampledContract } from './samples.ts';
 import { style } from './style.ts';
 
 /** `GET /docs`: the API reference with requests to try, the guides, and a search over them. */
@@ -43,6 +44,7 @@ export function docs(
   release: Release,
   readFile: (name: string) => Promise<Uint8Array>,
   guides: GuideFolder,
+  openApi: () => Promise<object>,
 ): Docs {
   const files: readonly DocsFile[] = [
     {
@@ -73,6 +75,13 @@ export function docs(
       // Stored and sent compressed: every browser reads gzip.
       headers: { ...forEver, 'Content-Encoding': 'gzip' },
       content: () => readFile(reference.file),
+    },
+    {
+      id: 'getDocsContract',
+      path: SAMPLED_CONTRACT_PATH,
+      mediaType: 'application/json',
+      headers: { 'Cache-Control': 'no-cache' },
+      content: async () => sampledContract(await openApi(), await readFile('samples.json')),
     },
     ...guideFiles(release, guides, paths.style),
   ];

@@ -1,6 +1,6 @@
 import type { Release } from '../dependencies.ts';
-import { pathOf } from '../health.ts';
 import { bar, documentStart } from './frame.ts';
+import { SAMPLED_CONTRACT_PATH } from './samples.ts';
 
 /**
  * The page loads from its own origin and sends to it only. The API reference adds its styles from its script, so inline
@@ -20,7 +20,9 @@ export const contentSecurityPolicy = [
 
 /** Settings of the API reference. Every feature that would contact its makers is off. */
 const settings = {
-  url: pathOf('getOpenApiContract'),
+  url: SAMPLED_CONTRACT_PATH,
+  // The samples of the document: made clients of languages without an SDK would teach requests without its care.
+  hiddenClients: true,
   theme: 'default',
   withDefaultFonts: false,
   telemetry: false,
