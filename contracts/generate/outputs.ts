@@ -13,6 +13,7 @@ import { ContractFaults } from './faults.ts';
 import { lintTools } from './mcp/lint.ts';
 import { lintProfile } from './profile-lint.ts';
 import { sdkContract } from './sdk/build-ir.ts';
+import { httpFiles } from './sdk/http-files.ts';
 import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
 import { codeSamples } from './sdk/samples.ts';
 import type { ContractSource } from './source.ts';
@@ -22,8 +23,11 @@ const GENERATED = 'contracts/generated';
 
 const COMPOSED = 'functions/compose/generated';
 
+/** Requests for the HTTP clients of editors. */
+const HTTP_FILES = 'docs/http';
+
 /** Every folder of that kind. */
-export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, ...SDK_FOLDERS];
+export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, HTTP_FILES, ...SDK_FOLDERS];
 
 /**
  * Every generated file by its path from the root; the same source gives the same files. Throws `ContractFaults` for an
@@ -53,6 +57,7 @@ export async function generate(source: ContractSource, root?: string): Promise<R
     ...sdkOutputs(source),
     // Beside the API reference: it alone shows them, and the published document stays as small as its readers need it.
     ['functions/docs/samples.json', json(codeSamples(sdkContract(source)))],
+    ...[...httpFiles(sdkContract(source))].map(([name, text]) => [`${HTTP_FILES}/${name}`, text] as const),
   ]);
 }
 
