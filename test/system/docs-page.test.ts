@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)(
         expect(await leadsOut(page)).toEqual({ links: ['https://www.scalar.com/'], buttons: [] });
         await page.screenshot({ path: join(pictures, `top-${colorScheme}.png`) });
         await page.getByRole('complementary').getByRole('link', { name: 'Commit a transaction' }).click();
-        await page.getByText('commitCanonicalTransaction').waitFor();
+        await page.getByText('commitCanonicalTransaction', { exact: true }).waitFor();
         await page.screenshot({ path: join(pictures, `commit-${colorScheme}.png`) });
         const brightness = await luminance(page);
         expect(colorScheme === 'dark' ? 1 - brightness : brightness).toBeGreaterThan(0.9);
@@ -121,6 +121,23 @@ describe.skipIf(chromium === undefined)(
         await page.context().close();
       },
     );
+
+    test('shows each operation with curl and the two clients alone', async () => {
+      const { page, requested, complaints } = await openPage(opened());
+      await openReference(page);
+      await page.getByRole('complementary').getByRole('link', { name: 'Commit a transaction' }).click();
+      const operation = page.getByRole('region', { name: 'Commit a transaction' });
+      await operation.getByRole('button', { name: 'curl', exact: true }).click();
+      const choices = page.getByRole('option');
+      await choices.first().waitFor();
+      expect(await choices.allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python']);
+      await page.getByRole('option', { name: 'Python' }).click();
+      await operation.getByText('client.commit_canonical_transaction(').waitFor();
+      await page.screenshot({ path: join(pictures, 'samples.png') });
+      expect(elsewhere(requested)).toEqual([]);
+      expect(await complaints()).toEqual([]);
+      await page.context().close();
+    });
 
     test('tries GET /health and shows the answer', async () => {
       const { page, requested, complaints } = await openPage(opened());
