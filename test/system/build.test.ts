@@ -201,6 +201,8 @@ describe('the bundle behind functions-framework', () => {
     expect(await (await fetch(`${url}/docs/databases`)).text()).toContain('<h1 id="databases">');
     const schema = await fetch(`${url}/docs/reference/svcsettings.schema.json`);
     expect(await schema.json()).toMatchObject({ title: 'Settings of svc' });
+    expect(await (await fetch(`${url}/docs/openapi.json`)).text()).toContain('"x-codeSamples"');
+    expect((await fetch(`${url}/llms-full.txt`)).status).toBe(200);
   });
 
   test('lets a request under way finish when the platform stops it', async () => {
