@@ -117,7 +117,7 @@ export const recordRateLimit = {
 // biome-ignore format: a table reads better with one setting a line or two
 export const docs = {
   enabled: setting('Docs:Enabled', truth(), inDevelopment(true, false),
-    'Whether /docs serves the API reference and the guides to every caller. The page loads nothing from other hosts.'),
+    'Whether /docs serves the API reference and the guides, and /llms.txt their text for models, to every caller. The page loads nothing from other hosts.'),
 } as const;
 
 /** Browser applications of other origins. */
