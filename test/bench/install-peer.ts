@@ -6,17 +6,19 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const INSTALL_MS = 300_000;
 
+export interface Peer {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** Installs packages beside the project, whose lock file does not name them. Returns why it could not. */
-export async function installPeer(
-  folder: string,
-  ...peers: readonly { readonly name: string; readonly version: string }[]
-): Promise<string | null> {
+export async function installPeer(folder: string, ...peers: readonly Peer[]): Promise<string | null> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"private":true}\n');
   const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
   try {
-    const packages = peers.map(({ name, version }) => `${name}@${version}`);
-    await run('npm', ['install', ...flags, ...packages], { cwd: folder, timeout: INSTALL_MS });
+    const wanted = peers.map(({ name, version }) => `${name}@${version}`);
+    await run('npm', ['install', ...flags, ...wanted], { cwd: folder, timeout: INSTALL_MS });
     return null;
   } catch (error) {
     return reasonOf(error);

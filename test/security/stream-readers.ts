@@ -182,7 +182,7 @@ export const streamReaders: readonly StreamReader[] = [
   },
   {
     name: 'a delivery to a worker in TypeScript',
-    source: 'sdk/typescript/src/worker/delivery.ts',
+    source: 'sdk/typescript/src/worker/delivery-answer.ts',
     serve: serveDeliveries,
   },
   {
@@ -273,6 +273,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   'functions/http/host-inject.ts': 'answers that this process itself makes',
   'functions/groups/canonical/copies/snapshot-text.ts': 'a snapshot that this process itself writes',
   'sdk/typescript/src/gathered.ts': 'the gathering itself',
+  'sdk/typescript/src/worker/web.ts': 'hands each piece to delivery-answer.ts, on demand',
   'sdk/typescript/src/idle.ts': 'hands each piece to the caller, on demand',
   'sdk/typescript/src/multipart.ts': 'sends each piece of the caller, on demand',
 };

@@ -108,11 +108,16 @@ function toolScript(): string {
 }
 
 /** The parts that the guides require: the client, the folder of the dispatcher, the tool. */
-async function furnish(folder: string): Promise<void> {
+export async function furnish(folder: string): Promise<void> {
   const client = join(folder, 'node_modules/@svc-runtime/client');
   await Promise.all([client, join(folder, 'bin')].map((path) => mkdir(path, { recursive: true })));
   const description = JSON.parse(await readFile(join(root, 'sdk/typescript/package.json'), 'utf8')) as object;
-  const source = { ...description, exports: { '.': './src/index.ts', './worker': './src/worker/index.ts' } };
+  const exports = {
+    '.': './src/index.ts',
+    './worker': './src/worker/index.ts',
+    './web': './src/worker/web.ts',
+  };
+  const source = { ...description, exports };
   await Promise.all([
     writeFile(join(folder, 'package.json'), '{ "type": "module" }'),
     writeFile(join(client, 'package.json'), JSON.stringify(source)),

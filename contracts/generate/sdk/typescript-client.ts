@@ -4,7 +4,7 @@ import { groupNames, parametersName, takesParameters } from './typescript-group.
 import { PACKAGE_NAMES } from './typescript-models.ts';
 
 /** Package entries that no group may use as its name: the worker entry and `package.json`. */
-const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'package.json']);
+const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'web', 'package.json']);
 
 /** Handwritten methods on top of an operation. The client of the operation's group gets them too. */
 const WRITTEN_BY_HAND = [
@@ -241,6 +241,7 @@ function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, obj
     '.': entry('index'),
     ...Object.fromEntries(groups.map(({ name }) => [`./${name}`, entry(`generated/clients/${name}`)])),
     './worker': entry('worker/index'),
+    './web': entry('worker/web'),
     './package.json': './package.json',
   };
 }

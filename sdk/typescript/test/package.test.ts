@@ -82,7 +82,7 @@ describe('the package', () => {
           ),
         )
         .concat(
-          'attempt backoff carry-out context delivery errors index legible log loop-renewals lossless-json next-runs options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals worker'
+          'attempt backoff carry-out context delivery delivery-answer errors index legible log loop-renewals lossless-json next-runs options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals web worker'
             .split(' ')
             .map((name) => `worker/${name}`),
         );
@@ -163,7 +163,7 @@ test('a program with a worker finds its types beside those of Node', async () =>
   };
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   const { stdout } = await run(join(bin, 'tsc'), ['-p', place]).catch((error: { stdout: string }) => error);
-  expect([stdout, workerExamples.length]).toEqual(['', 2]);
+  expect([stdout, workerExamples.length]).toEqual(['', 3]);
 });
 
 describe('a browser', () => {
@@ -188,6 +188,20 @@ describe('a browser', () => {
         (path) => path.includes('@svc-runtime/client') || path === '<stdin>',
       ),
     ).toBe(true);
+  });
+
+  test('and a platform of web requests get the delivery handler without anything of Node', async () => {
+    const { outputFiles } = await build({
+      stdin: { contents: "export * from '@svc-runtime/client/web';", resolveDir: folder },
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      write: false,
+      logLevel: 'silent',
+    });
+    const text = outputFiles[0]?.text ?? '';
+    expect(text).toContain('deliveryHandler');
+    expect(text).not.toMatch(/\bnode:|\brequire\b|\bBuffer\b|\bprocess\b/);
   });
 
   test('loads few bytes', async () => {

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type DeliveryOptions, deliveryListener, type SvcWorker } from '../src/worker/index.ts';
+import { deliveryListener } from '../src/worker/index.ts';
+import { deliveryHandler } from '../src/worker/web.ts';
+import { doors, ListenerDoor } from './delivery-doors.ts';
 import { lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
 
 let place: WorkPlace;
@@ -12,40 +11,6 @@ beforeAll(async () => {
   place = await WorkPlace.open(10);
 });
 afterAll(() => place[Symbol.asyncDispose]());
-
-/** A server that receives run deliveries. */
-class Door implements AsyncDisposable {
-  readonly port: number;
-  readonly #server: ReturnType<typeof createServer>;
-
-  private constructor(server: ReturnType<typeof createServer>) {
-    this.#server = server;
-    this.port = (server.address() as AddressInfo).port;
-  }
-
-  static async open(worker: SvcWorker, options: Partial<DeliveryOptions> = {}): Promise<Door> {
-    const verify = ({ headers }: { headers: Record<string, unknown> }) =>
-      headers['authorization'] === 'Bearer good';
-    const listener = deliveryListener(worker, { verify, ...options });
-    const server = createServer((request, response) => void listener(request, response));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Door(server);
-  }
-
-  send(body: unknown, headers: object = {}, method = 'POST'): Promise<Response> {
-    const its = { 'x-svc-execution-dispatch': '1', authorization: 'Bearer good', ...headers };
-    const content = typeof body === 'string' ? body : JSON.stringify(body);
-    const init = { method, headers: its, ...(method === 'GET' ? {} : { body: content }) };
-    return fetch(`http://127.0.0.1:${this.port}/tasks/execution`, init);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-}
 
 const message = (runId: string) => ({ runId, reason: 'run_ready', scheduledAtUtc: '2026-01-01T00:00:00Z' });
 
@@ -73,11 +38,11 @@ describe('a delivered run', () => {
   });
 });
 
-describe('the listener', () => {
+describe.each(doors)('the $name', ({ open }) => {
   test('answers 204 whether there was a run to lease or not', async () => {
     const run = await place.start('h2', 'a');
     await using worker = place.worker({ h2: ({ payload }) => payload });
-    await using door = await Door.open(worker);
+    await using door = await open(worker);
     expect((await door.send(message(run.id))).status).toBe(204);
     expect((await place.client.getExecutionRun(run.id)).result).toBe('a');
     expect((await door.send({ runId: run.id })).status).toBe(204);
@@ -86,7 +51,7 @@ describe('the listener', () => {
   test('answers 204 for a handler that failed: the service knows when to try again', async () => {
     const run = await place.start('h3');
     await using worker = place.worker({ h3: () => Promise.reject(new Error('canary')) });
-    await using door = await Door.open(worker);
+    await using door = await open(worker);
     expect((await door.send(message(run.id))).status).toBe(204);
     expect(await place.client.getExecutionRun(run.id)).toMatchObject({ failureClass: 'unknown' });
   });
@@ -95,7 +60,7 @@ describe('the listener', () => {
     const run = await place.start('h4');
     await using way = await place.way();
     await using worker = place.worker({ h4: () => null }, { way });
-    await using door = await Door.open(worker, { bodyBytesMax: 200 });
+    await using door = await open(worker, { bodyBytesMax: 200 });
     const good = message(run.id);
     const refusals: [object | string, object, string, number][] = [
       [good, {}, 'GET', 405],
@@ -126,16 +91,10 @@ describe('the listener', () => {
   ])('refuses a delivery whose verify %s', async (_, verify) => {
     const run = await place.start('h5');
     await using worker = place.worker({ h5: () => null });
-    await using door = await Door.open(worker, { verify: verify as DeliveryOptions['verify'] });
+    await using door = await open(worker, { verify: verify as never });
     const answer = await door.send(message(run.id));
     expect([answer.status, await answer.text()]).toEqual([401, 'The caller is not verified.\n']);
     expect((await place.client.getExecutionRun(run.id)).status).toBe('queued');
-  });
-
-  test('is not made without verify', async () => {
-    await using worker = place.worker({ h6: () => null });
-    expect(() => deliveryListener(worker, {} as DeliveryOptions)).toThrow('needs verify');
-    expect(() => deliveryListener(worker, undefined as never)).toThrow('needs verify');
   });
 
   test('answers 503 while all slots are in use, and while the worker stops', async () => {
@@ -148,7 +107,7 @@ describe('the listener', () => {
         await end.came;
       },
     });
-    await using door = await Door.open(worker, { retryAfterSeconds: 3 });
+    await using door = await open(worker, { retryAfterSeconds: 3 });
     const first = door.send(message(runs[0]?.id ?? ''));
     await begun.came;
     const second = await door.send(message(runs[1]?.id ?? ''));
@@ -166,19 +125,123 @@ describe('the listener', () => {
     await using way = await place.way();
     way.meets('leases', lostOnTheWay);
     await using worker = place.worker({ h8: () => null }, { way });
-    await using door = await Door.open(worker);
+    await using door = await open(worker);
     const answer = await door.send(message(run.id));
     expect([answer.status, await answer.text()]).toEqual([500, 'The run was not carried out.\n']);
     expect((await door.send(message(run.id))).status).toBe(204);
     expect((await place.client.getExecutionRun(run.id)).status).toBe('succeeded');
   });
 
-  test('refuses a body that is too large before all of it has arrived', async () => {
-    await using worker = place.worker({ h9: () => null });
-    await using door = await Door.open(worker, { bodyBytesMax: 10 });
-    const socket = connect(door.port, '127.0.0.1');
-    const head = ['POST / HTTP/1.1', 'Host: x', 'X-Svc-Execution-Dispatch: 1', 'Authorization: Bearer good'];
-    socket.write(`${[...head, 'Content-Length: 1000000'].join('\r\n')}\r\n\r\n${'x'.repeat(11)}`);
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
+  test('refuses a body that a parser has read before it', async () => {
+    const run = await place.start('h6');
+    await using worker = place.worker({ h6: () => null });
+    await using door = await open(worker, { verify: readsBody as never });
+    const answer = await door.send(message(run.id));
+    expect([answer.status, await answer.text()]).toEqual([
+      500,
+      'The body was read before the delivery: install no body parser.\n',
+    ]);
+    expect((await place.client.getExecutionRun(run.id)).status).toBe('queued');
+  });
+});
+
+/** A check that takes the body of either kind of request. */
+async function readsBody(request: Request | AsyncIterable<Uint8Array>): Promise<boolean> {
+  if (request instanceof Request) return (await request.text()) !== '';
+  for await (const _ of request);
+  return true;
+}
+
+test.each([
+  ['deliveryListener', deliveryListener],
+  ['deliveryHandler', deliveryHandler],
+])('%s needs verify', async (name, make) => {
+  await using worker = place.worker({ h6: () => null });
+  expect(() => make(worker, {} as never)).toThrow(`${name} needs verify`);
+  expect(() => make(worker, undefined as never)).toThrow(`${name} needs verify`);
+});
+
+test('the listener refuses a body that is too large before all of it has arrived', async () => {
+  await using worker = place.worker({ h9: () => null });
+  await using door = await ListenerDoor.open(worker, { bodyBytesMax: 10 });
+  const socket = connect(door.port, '127.0.0.1');
+  const head = ['POST / HTTP/1.1', 'Host: x', 'X-Svc-Execution-Dispatch: 1', 'Authorization: Bearer good'];
+  socket.write(`${[...head, 'Content-Length: 1000000'].join('\r\n')}\r\n\r\n${'x'.repeat(11)}`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
+});
+
+describe('the handler', () => {
+  const reached: unknown[] = [];
+  const worker = {
+    deliver: (its: unknown) => Promise.resolve(reached.push(its)).then(() => 'executed' as const),
+  };
+  const handler = deliveryHandler(worker, { verify: () => true, bodyBytesMax: 40 });
+
+  /** A body that stays open after these pieces. */
+  function open(...pieces: readonly string[]): {
+    readonly body: ReadableStream;
+    readonly cancelled: unknown[];
+  } {
+    const cancelled: unknown[] = [];
+    const body = new ReadableStream({
+      start: (controller) => pieces.forEach((piece) => controller.enqueue(new TextEncoder().encode(piece))),
+      cancel: (reason) => void cancelled.push(reason),
+    });
+    return { body, cancelled };
+  }
+
+  function post(body: ReadableStream | null, signal?: AbortSignal): Request {
+    const headers = { 'x-svc-execution-dispatch': '1' };
+    const init = { method: 'POST', headers, body, duplex: 'half' as const, signal: signal ?? null };
+    return new Request('https://worker.example/tasks', init);
+  }
+
+  async function answerTo(request: Request): Promise<[number, string]> {
+    const answer = await handler(request);
+    return [answer.status, (await answer.text()).trim()];
+  }
+
+  test('refuses a body that is too large before all of it has arrived, and cancels the rest', async () => {
+    const { body, cancelled } = open('x'.repeat(30), 'x'.repeat(11));
+    expect(await answerTo(post(body))).toEqual([413, 'The body is larger than 40 bytes.']);
+    expect(cancelled).toHaveLength(1);
+  });
+
+  test('delivers nothing when the body is cut off', async () => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"runId":"cut"}'));
+        queueMicrotask(() => controller.error(new Error('reset')));
+      },
+    });
+    expect(await answerTo(post(body))).toEqual([400, 'The body names no run.']);
+    expect(await answerTo(post(null))).toEqual([400, 'The body names no run.']);
+    expect(reached).toEqual([]);
+  });
+
+  test('delivers nothing when the caller leaves before the end of the body', async () => {
+    const leaving = new AbortController();
+    const { body, cancelled } = open('{"runId":"left"}');
+    const answered = answerTo(post(body, leaving.signal));
+    setImmediate(() => leaving.abort());
+    expect(await answered).toEqual([400, 'The body names no run.']);
+    expect(await answerTo(post(open('{"runId":"left"}').body, leaving.signal))).toEqual([
+      400,
+      'The body names no run.',
+    ]);
+    expect(cancelled).toHaveLength(1);
+    expect(reached).toEqual([]);
+  });
+
+  test('delivers a run whose message arrives in pieces', async () => {
+    const bytes = new TextEncoder().encode('{"runId":"h11"}');
+    const body = new ReadableStream({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    expect(await answerTo(post(body))).toEqual([204, '']);
+    expect(reached).toEqual([{ runId: 'h11' }]);
   });
 });
