@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "svc_client"
 # Callers are handed these and make none: what they are made of is the inside of the package.
 _HANDED_OUT = {
     *("AsyncPages", "AsyncStreamedResponse", "Pages", "StreamedResponse"),
+    *("AsyncDeliveryApp", "AsyncRunContext"),
     *("DeliveryApp", "RunCancellation", "RunContext", "RunSuspended"),
 }
 

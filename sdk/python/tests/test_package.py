@@ -220,7 +220,7 @@ def test_the_examples_of_the_readme_are_typed(tmp_path: Path) -> None:
     for at, example in enumerate(EXAMPLES):
         programs.append(tmp_path / f"example_{at}.py")
         programs[-1].write_text(example)
-    assert len(programs) == 8
+    assert len(programs) == 9
     assert mypy(*programs, path=PACKAGE / "src") == []
     assert pyright(*programs, path=PACKAGE / "src") == []
 

@@ -15,6 +15,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from wsgiref.validate import validator
 
 import pytest
+from deliveries import MESSAGE, NAMES_NO_RUN, NOT_TRUE, REFUSED, environ_name
 from service import running
 from stage import Stage, empty, problem, silence
 from stage import json as answer
@@ -22,8 +23,6 @@ from workers import Protocol, client_of, lease_of, seen_by, still, wait, worker_
 
 from svc_client import SvcError
 from svc_client.worker import RunContext, Worker, WorkerBusyError, delivery_app
-
-MESSAGE = {"runId": "7", "reason": "run_ready", "scheduledAtUtc": "2026-01-01T00:00:00.000Z"}
 
 
 def known(environ: Any) -> bool:
@@ -72,44 +71,24 @@ def test_answers_204_whether_there_was_something_to_do_or_not(worker: Worker, pr
     assert len(protocol.sent("complete")) == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "environ"),
-    [
-        ("405", {"REQUEST_METHOD": "GET"}),
-        ("400", {"HTTP_X_SVC_EXECUTION_DISPATCH": None}),
-        ("400", {"HTTP_X_SVC_EXECUTION_DISPATCH": "true"}),
-        ("401", {"HTTP_AUTHORIZATION": "Bearer stranger"}),
-        ("411", {"CONTENT_LENGTH": ""}),
-        ("411", {"CONTENT_LENGTH": None}),
-        ("400", {"CONTENT_LENGTH": "-1"}),
-        ("400", {"CONTENT_LENGTH": "\u0661"}),
-        ("400", {"CONTENT_LENGTH": "1000"}),
-        ("413", {"CONTENT_LENGTH": "65537"}),
-        ("413", {"CONTENT_LENGTH": "9" * 5_000}),
-    ],
-)
+@pytest.mark.parametrize(("status", "method", "headers"), REFUSED)
 def test_refuses_what_is_no_delivery(
-    worker: Worker, protocol: Protocol, status: str, environ: dict[str, Any]
+    worker: Worker, protocol: Protocol, status: int, method: str, headers: dict[str, str | None]
 ) -> None:
-    answered, headers, body = posted(delivery_app(worker, verify=known), **environ)
-    assert (answered, headers["Content-Length"]) == (status, str(len(body)))
-    assert headers.get("Allow") == ("POST" if status == "405" else None)
+    environ = {environ_name(name): value for name, value in headers.items()}
+    answered, said, body = posted(delivery_app(worker, verify=known), REQUEST_METHOD=method, **environ)
+    assert (answered, said["Content-Length"]) == (str(status), str(len(body)))
+    assert said.get("Allow") == ("POST" if status == 405 else None)
     assert protocol.sent("lease") == []
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *(b"", b"no json", b"[]", b'"7"', b"\xff", b"[" * 20_000, {}, {"runId": 7}, {"runId": " "}),
-        *(
-            {"runId": "a\nb"},
-            {"runId": "7" * 161},
-            {**MESSAGE, "reason": 1},
-            {**MESSAGE, "scheduledAtUtc": {}},
-        ),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("length", ["", None])
+def test_needs_the_length_of_a_body(worker: Worker, protocol: Protocol, length: str | None) -> None:
+    assert posted(delivery_app(worker, verify=known), CONTENT_LENGTH=length)[0] == "411"
+    assert protocol.sent("lease") == []
+
+
+@pytest.mark.parametrize("body", NAMES_NO_RUN, ids=str)
 def test_refuses_a_message_that_names_no_run(worker: Worker, protocol: Protocol, body: Any) -> None:
     assert posted(delivery_app(worker, verify=known), body)[0] == "400"
     assert protocol.sent("lease") == []
@@ -124,18 +103,6 @@ def test_takes_a_body_of_the_largest_size_and_members_that_it_does_not_know(work
 
 def _says(what: Any, environ: Any) -> Any:
     return what
-
-
-class Truthful:
-    """As true as can be, but not `True`."""
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = object.__hash__
 
 
 async def awaited(environ: Any) -> bool:
@@ -168,8 +135,7 @@ def test_reads_nothing_of_whom_it_does_not_know(worker: Worker) -> None:
     def fails(environ: Any) -> bool:
         raise ValueError("canary")
 
-    said: tuple[Any, ...] = (None, False, 0, 1, "no", {"email": "queue"}, [True], Truthful())
-    verifiers: list[Any] = [fails, *(partial(_says, each) for each in said)]
+    verifiers: list[Any] = [fails, *(partial(_says, each) for each in NOT_TRUE)]
     for verify in verifiers:
         status, headers, body = posted(delivery_app(worker, verify=verify), **{"wsgi.input": Untouched()})
         assert (status, headers["WWW-Authenticate"]) == ("401", "Bearer")

@@ -86,9 +86,7 @@ def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
     if not callable(call):
         raise SvcError(f"The handler {handler_id!r} is not a function.")
     if is_coroutine_function(call):
-        raise SvcError(
-            f"The handler {handler_id!r} is a coroutine function: a worker has threads only. Call asyncio.run in it."
-        )
+        raise SvcError(f"The handler {handler_id!r} is a coroutine function: create an AsyncWorker for it.")
     if isinstance(handler, PluginHandler):
         return PluginHandler(identifier(handler.plugin_id, f"plugin_id of {handler_id!r}"), handler.call)
     return cast("HandlerCall", handler)
