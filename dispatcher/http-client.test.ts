@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualWorld } from '../test/support/manual-world.ts';
 import { OutboxCallError } from './client.ts';
 import { HttpOutboxClient, type HttpOutboxClientOptions, type OutgoingHttp } from './http-client.ts';
+import { vectors } from './vectors.fixture.ts';
 
 const hold = { tenantId: 'acme', eventId: 'tx:000', leaseToken: 'secret' };
 const request = { tenantId: 'acme', consumerId: 'c', maxItems: 2, leaseSeconds: 30, waitSeconds: 20 };
@@ -113,27 +114,16 @@ describe('the outbox over HTTP', () => {
     expect(pieces).toBe(6);
   });
 
-  test.each([
-    [409, 'lease_stale', 'lost'],
-    [409, 'lease_not_active', 'lost'],
-    [404, 'not_found', 'lost'],
-    [409, 'other', 'refused'],
-    [400, 'validation_failed', 'refused'],
-    [403, 'permission_denied', 'refused'],
-    [404, null, 'refused'],
-    [302, null, 'refused'],
-    [401, 'unauthenticated', 'transient'],
-    [408, null, 'transient'],
-    [429, 'rate_limited', 'transient'],
-    [500, 'internal_error', 'transient'],
-    [503, null, 'transient'],
-  ])('classifies %d %s as %s', async (status, code, failure) => {
-    const body = code === null ? 'Service Unavailable' : JSON.stringify({ code });
-    const { client } = staged(() => new Response(body, { status }));
-    const error = await failing(client.acknowledge(hold, { signal }));
-    expect(error).toMatchObject({ failure, code, retryAfterMs: null });
-    expect(JSON.stringify([error.message, error.stack])).not.toContain('secret');
-  });
+  test.each([...vectors.failures, { status: 302, code: null, failure: 'refused' }])(
+    'classifies $status $code as $failure',
+    async ({ status, code, failure }) => {
+      const body = code === null ? 'Service Unavailable' : JSON.stringify({ code });
+      const { client } = staged(() => new Response(body, { status }));
+      const error = await failing(client.acknowledge(hold, { signal }));
+      expect(error).toMatchObject({ failure, code, retryAfterMs: null });
+      expect(JSON.stringify([error.message, error.stack])).not.toContain('secret');
+    },
+  );
 
   test.each([
     [{ 'retry-after': '7' }, 7000],
