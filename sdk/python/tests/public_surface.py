@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "svc_client"
 # Callers are handed these and make none: what they are made of is the inside of the package.
 _HANDED_OUT = {
     *("AsyncPages", "AsyncStreamedResponse", "Pages", "StreamedResponse"),
-    *("AsyncDeliveryApp", "AsyncRunContext"),
+    *("AsyncDeliveryApp", "AsyncRunContext", "DeliveryContext"),
     *("DeliveryApp", "RunCancellation", "RunContext", "RunSuspended"),
 }
 
@@ -63,7 +63,7 @@ def _module(path: Path) -> Module:
 
 
 # Of the modules that callers import themselves.
-_MODULES = ("worker",)
+_MODULES = ("dispatcher", "worker")
 
 
 def surface(source: Path = SOURCE) -> str:

@@ -24,6 +24,7 @@ from typing_tools import PACKAGE, mypy, pyright
 from wire import ROOT
 
 import svc_client
+import svc_client.dispatcher
 import svc_client.worker
 
 SOURCE = PACKAGE / "src/svc_client"
@@ -220,7 +221,7 @@ def test_the_examples_of_the_readme_are_typed(tmp_path: Path) -> None:
     for at, example in enumerate(EXAMPLES):
         programs.append(tmp_path / f"example_{at}.py")
         programs[-1].write_text(example)
-    assert len(programs) == 9
+    assert len(programs) == 10
     assert mypy(*programs, path=PACKAGE / "src") == []
     assert pyright(*programs, path=PACKAGE / "src") == []
 
@@ -331,8 +332,8 @@ def test_every_public_name_is_there_and_described() -> None:
         for name in dir(client):
             if not name.startswith("_"):
                 assert getattr(client, name).__doc__, name
-    for name in svc_client.worker.__all__:
-        each = getattr(svc_client.worker, name)
+    modules = (svc_client.worker, svc_client.dispatcher)
+    for name, each in [(name, getattr(module, name)) for module in modules for name in module.__all__]:
         assert each is not None
         for member in [each, *vars(each).values()] if isinstance(each, type) else []:
             if isinstance(member, type) or (callable(member) and not member.__name__.startswith("_")):

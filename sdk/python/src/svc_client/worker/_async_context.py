@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from ._loop import in_thread
+from .._in_thread import in_thread
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import SvcError
+from .._in_thread import in_thread
 from ._async_context import AsyncHandlerCall, AsyncPluginHandler, AsyncRunContext
-from ._loop import carried_out, in_thread
+from ._loop import carried_out
 from ._options import PluginHandler, is_coroutine_function
 from ._worker import GRACE_SECONDS, Delivered, Worker
 

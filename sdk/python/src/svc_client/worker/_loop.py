@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .._cancellation import Cancellation
 
-T = TypeVar("T")
-
 Ending = tuple[object, BaseException | None]
 """The result of a handler, or its exception."""
-
-
-async def in_thread(call: Callable[[], T], name: str) -> T:
-    """Makes a blocking call in a daemon thread: it needs none of the loop's executor, which handlers may use up, and
-    the end of the program does not wait for it. A cancelled caller leaves the call to end by itself."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
-
-    def settle(give: Callable[[], object]) -> None:
-        def given() -> None:
-            # A cancelled caller waits for no answer.
-            if not answer.done():
-                give()
-
-        # A closed loop has no caller left.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(given)
-
-    def work() -> None:
-        try:
-            value = call()
-        except BaseException as error:
-            settle(partial(answer.set_exception, error))
-        else:
-            settle(partial(answer.set_result, value))
-
-    threading.Thread(target=work, name=name, daemon=True).start()
-    return await answer
 
 
 def carried_out(

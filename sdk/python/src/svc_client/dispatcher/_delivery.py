@@ -1,0 +1,185 @@
+"""One leased event, from the lease call until it is acknowledged, released or lost."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from .._cancellation import Cancellation
+from .._in_thread import in_thread
+from ._calls import repeat
+from ._errors import AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
+from ._hooks import Hooks
+from ._lease_keeper import LeaseKeeper
+from ._options import DeliveryContext, DispatcherEvent, During, EventHandler, Settings
+from ._outbox import Hold
+from ._timers import Moment, within
+
+if TYPE_CHECKING:
+    from .._generated import models
+
+# The delay of an event that was never begun: the shortest that the service accepts.
+_AT_ONCE_SECONDS = 0.001
+_RELEASE_SECONDS_MAX = 86_400.0
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The part of the dispatcher that a delivery uses."""
+
+    settings: Settings
+    ending: Cancellation
+    """Set when handlers must end."""
+    over: Cancellation
+    """Set when all work and all calls must end."""
+    hooks: Hooks
+
+
+class Delivery:
+    def __init__(self, around: Surroundings, event: models.CanonicalOutboxEvent, token: str) -> None:
+        self.event = event
+        self._around = around
+        self._settings = around.settings
+        self._hold = Hold(self._settings.tenant_id, event["id"], token)
+        self._keeper = LeaseKeeper(
+            self._settings, self._hold, lambda error: around.hooks.fail(error, "renew", event)
+        )
+        self._began = 0.0
+
+    @property
+    def lost(self) -> Cancellation:
+        return self._keeper.lost
+
+    def when_lost(self, call: Callable[[], object]) -> None:
+        """Calls back when the lease is lost."""
+        self._keeper.when_lost = call
+
+    @property
+    def is_last(self) -> bool:
+        """Whether a release would dead-letter the event."""
+        most = self.event["maxDeliveryAttempts"]
+        return most is not None and self.event["deliveryCount"] >= most
+
+    async def run(self) -> None:
+        """Handles the event, then acknowledges or releases it."""
+        self._began = self._settings.world.now()
+        error = await self._handle()
+        # Another consumer may hold the event now: the service would refuse an acknowledgement or a release.
+        if self.lost.cancelled:
+            self._around.hooks.report(DispatcherEvent("lost", self.event))
+            return
+        self._keeper.end()
+        if error is None:
+            await self._acknowledge()
+        else:
+            await self._release_failed(error)
+
+    async def release_unbegun(self) -> None:
+        """Releases the event without having begun it."""
+        self._keeper.end()
+        reason = self.event["lastError"] or "the dispatcher stopped before it began"
+        await self._release(_AT_ONCE_SECONDS, reason)
+        self._around.hooks.report(DispatcherEvent("returned", self.event))
+
+    async def _handle(self) -> BaseException | None:
+        """The exception of the handler, or the one that counts as its exception."""
+        settings = self._settings
+        handler = settings.handler_of(self.event["topic"])
+        if handler is None:
+            return NoHandlerError(self.event["topic"])
+        context, over = DeliveryContext(), Moment()
+        work = asyncio.ensure_future(_called(handler, self.event, context))
+        work.add_done_callback(over.come)
+
+        def abort(reason: AbortReason) -> None:
+            context._abort(reason)
+            if inspect.iscoroutinefunction(handler):
+                work.cancel()
+            over.come()
+
+        with ExitStack() as stack:
+            for signal, reason in _reasons(self.lost, self._around.ending):
+                stack.enter_context(signal.interrupting(partial(abort, reason)))
+                if signal.cancelled:
+                    abort(reason)
+            if settings.handler_timeout_seconds is not None:
+                late = partial(abort, "handler_timeout")
+                stack.callback(settings.world.after(settings.handler_timeout_seconds, late))
+            await over.wait()
+            if context.reason is None:
+                return asyncio.CancelledError() if work.cancelled() else work.exception()
+            # Keep the key blocked until the handler ends, so that an obedient handler never overlaps the next event of
+            # its key. Its return value is ignored: it may have stopped half-way.
+            work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            await within(settings.world, settings.abort_grace_seconds, work)
+            return DeliveryAborted(context.reason)
+
+    async def _acknowledge(self) -> None:
+        outcome = await self._repeat(
+            "acknowledge", lambda signal: self._settings.outbox.acknowledge(self._hold, signal)
+        )
+        if outcome == "lost":
+            self._around.hooks.report(DispatcherEvent("lost", self.event))
+        else:
+            kind: Literal["delivered", "unacknowledged"]
+            kind = "delivered" if outcome == "done" else "unacknowledged"
+            self._around.hooks.report(DispatcherEvent(kind, self.event, duration_seconds=self._duration))
+
+    async def _release_failed(self, error: BaseException) -> None:
+        delay = self._retry_delay(error)
+        self._around.hooks.fail(error, "handle", self.event)
+        self._around.hooks.report(
+            DispatcherEvent(
+                "failed",
+                self.event,
+                error=error,
+                retry_in_seconds=delay,
+                duration_seconds=self._duration,
+            )
+        )
+        await self._release(delay, error_text(error))
+
+    def _retry_delay(self, error: BaseException) -> float:
+        asked = asked_delay(error)
+        if asked is None:
+            return self._settings.backoff.delay(self.event["deliveryCount"], self._settings.world.random())
+        return min(max(asked, _AT_ONCE_SECONDS), _RELEASE_SECONDS_MAX)
+
+    async def _release(self, delay: float, reason: str) -> None:
+        await self._repeat(
+            "release", lambda signal: self._settings.outbox.release(self._hold, delay, reason, signal)
+        )
+
+    async def _repeat(
+        self, during: During, call: Callable[[Cancellation], Awaitable[None]]
+    ) -> Literal["done", "lost", "failed"]:
+        return await repeat(
+            self._settings.world,
+            self._keeper.until,
+            self._around.over,
+            lambda error: self._around.hooks.fail(error, during, self.event),
+            call,
+        )
+
+    @property
+    def _duration(self) -> float:
+        return self._settings.world.now() - self._began
+
+
+def _reasons(lost: Cancellation, ending: Cancellation) -> list[tuple[Cancellation, AbortReason]]:
+    return [(lost, "lease_lost"), (ending, "stopping")]
+
+
+async def _called(
+    handler: EventHandler, event: models.CanonicalOutboxEvent, context: DeliveryContext
+) -> object:
+    if inspect.iscoroutinefunction(handler):
+        return await handler(event, context)
+    result = await in_thread(partial(handler, event, context), f"svc-outbox-{event['id']}")
+    # Such as that of a function that returns a coroutine.
+    return await result if inspect.isawaitable(result) else result
