@@ -36,6 +36,11 @@ export class CallTime {
     });
   }
 
+  /** The error anew where the call awaits it: that of a timer has no trace to the caller. */
+  traced(error: unknown): unknown {
+    return error instanceof APITimeoutError || error instanceof APIAbortError ? this.#error() : error;
+  }
+
   #error(): SvcError {
     const name = methodOf(this.#operation);
     const operation = this.#operation.id;

@@ -35,9 +35,8 @@ export class Call<T> extends Promise<T> {
       state.isSent = true;
       return send(state.isRaw);
     });
-    super((resolve, reject) => {
-      outcome.then(({ data }) => resolve(data as T), reject);
-    });
+    // A chain of promises, not callbacks: V8 follows it, so the stack of an error names the line of the caller's `await`.
+    super((resolve) => resolve(outcome.then(({ data }) => data as T)));
     this.#outcome = outcome;
     this.#state = state;
     this.#send = send;

@@ -5,6 +5,8 @@ import type { Problem, ProblemPlace } from './problem.ts';
 export class SvcError extends Error {
   /** The operation that was called; absent for an error outside of calls. */
   readonly operation: string | undefined;
+  /** Method and URL of the request, without its query; of a request that cannot be made, the path of the contract. */
+  readonly target: string | undefined;
 
   constructor(message: string, options: { readonly operation?: string; readonly cause?: unknown } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
@@ -14,7 +16,7 @@ export class SvcError extends Error {
 
   /** For logs. */
   toJSON(): object {
-    return { name: this.name, message: this.message, operation: this.operation };
+    return { name: this.name, message: this.message, operation: this.operation, target: this.target };
   }
 }
 

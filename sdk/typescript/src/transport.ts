@@ -49,7 +49,7 @@ export function prepared(
             operation: operation.id,
           });
     return () => {
-      throw shown;
+      throw aimed(shown, settings, operation, operation.path);
     };
   }
 }
@@ -82,7 +82,10 @@ export async function exchange(
         );
         settleAttempt(world, server, null);
         return outcome;
-      } catch (error) {
+      } catch (thrown) {
+        // The caller's `await` comes first, also where the signal was aborted before the call.
+        await Promise.resolve().then();
+        const error = time.traced(thrown);
         const delay = settleAttempt(world, server, {
           retry: operation.retry,
           keyGiven: request.keyGiven,
@@ -93,13 +96,20 @@ export async function exchange(
           remainingMs: until - world.now(),
           random: world.random(),
         });
-        if (delay === null) throw error;
+        if (delay === null) throw aimed(error, settings, operation, request.target);
         await pause(world, delay, time.signal);
       }
     }
   } finally {
     cancel();
   }
+}
+
+/** The error with the target of its request, without the query, which may hold what a log should not. */
+function aimed(error: unknown, { baseUrl }: Settings, { method }: OperationSpec, target: string): unknown {
+  if (error instanceof SvcError)
+    Object.assign(error, { target: `${method} ${baseUrl}${target.split('?')[0]}` });
+  return error;
 }
 
 /** The request with another query, for a later page of the same list. */

@@ -79,6 +79,7 @@ describe('the members of an error', () => {
       name: 'BadRequestError',
       message: error.message,
       operation: 'getHealth',
+      target: `GET ${stage.address}/health`,
       status: 400,
       code: 'validation_failed',
       retryable: false,

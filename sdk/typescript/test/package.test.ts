@@ -16,8 +16,11 @@ const run = promisify(execFile);
 const sdk = resolve(import.meta.dirname, '..');
 const bin = resolve(sdk, '../../node_modules/.bin');
 const folder = mkdtempSync(join(tmpdir(), 'sdk-package-'));
-/** Of these, conditions of reads and deletions take 400 bytes, and the places of values that cannot be sent 1,300. */
-const RUNTIME_MAX = 23_000;
+/**
+ * Of these, conditions of reads and deletions take 400 bytes, the places of values that cannot be sent 1,300, and the targets
+ * and traces of errors 200.
+ */
+const RUNTIME_MAX = 23_200;
 /** The average of all operations, so that the limit follows the contract and stays close. */
 const OPERATION_MAX = 264;
 /** The package in its published form. */

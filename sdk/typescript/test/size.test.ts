@@ -7,8 +7,11 @@ import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';
 import { type ContractSource, readSource } from '../../../contracts/generate/source.ts';
 
 const COPIES = 1;
-/** 1,200 of these bytes name the faulty place of a request, and suggest the intended member. */
-const CORE_MAX = 23_000;
+/**
+ * 1,200 of these bytes name the faulty place of a request, and suggest the intended member; 200 give an error its target and
+ * a trace to the caller.
+ */
+const CORE_MAX = 23_250;
 const WHOLE_MAX = 64_000;
 /** The limit for one operation: its method and its table entry together. */
 const OPERATION_MAX = 400;
