@@ -1,22 +1,12 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SvcClient } from '../../sdk/typescript/src/index.ts';
-import { installPeer, type Peer } from '../bench/install-peer.ts';
-import { furnish, Reader } from './guides.ts';
-import { Program, root } from './program.ts';
+import type { Peer } from '../bench/install-peer.ts';
+import { DELIVERED, Workshop } from './frameworks.ts';
 
-/** The recipes of docs/delivery.md, run with the real frameworks. The lock file names none of them: they are installed here. */
-
-const HANDLER = 'mail.send';
-const QUEUE = 'Bearer token-of-the-queue';
-
-interface Framework {
-  readonly peers: readonly Peer[];
-  /** The recipe that is started, or a program that serves it. */
-  readonly program: string;
-}
+let workshop: Workshop;
+beforeAll(async () => {
+  workshop = await Workshop.open();
+});
+afterAll(() => workshop[Symbol.asyncDispose]());
 
 /** Serves a function of web requests by `node:http`, as a platform does. */
 const serving = (what: string) => `
@@ -32,6 +22,17 @@ const server = createServer(async (request, response) => {
 server.listen(0, () => console.log('http://127.0.0.1:' + server.address().port));
 `;
 
+const files = new Map([
+  ['route.mjs', serving("import { POST as deliver } from './route.ts';")],
+  ['server.mjs', serving("import platform from './server.ts'; const deliver = platform.fetch;")],
+]);
+
+interface Framework {
+  readonly peers: readonly Peer[];
+  /** The recipe that is started, or a program that serves it. */
+  readonly program: string;
+}
+
 const frameworks: Readonly<Record<string, Framework>> = {
   Hono: {
     peers: [
@@ -45,85 +46,16 @@ const frameworks: Readonly<Record<string, Framework>> = {
   'the default export for Bun and Deno': { peers: [], program: 'server.mjs' },
 };
 
-const page = await readFile(join(root, 'docs/delivery.md'), 'utf8');
-const recipes = new Map(
-  [...page.matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)].map(
-    ([, file = '', text = '']) => [file, text] as const,
-  ),
-);
-const files = new Map([
-  ...recipes,
-  ['route.mjs', serving("import { POST as deliver } from './route.ts';")],
-  ['server.mjs', serving("import platform from './server.ts'; const deliver = platform.fetch;")],
-]);
-
-const folder = await mkdtemp(join(tmpdir(), 'svc-frameworks-'));
-let reader: Reader;
-beforeAll(async () => {
-  reader = await Reader.start([`--ExecutionRuntime:ExternalHandlers:0:HandlerId=${HANDLER}`]);
-});
-afterAll(async () => {
-  await reader[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** The folder of a program that uses the framework; else why the framework cannot be installed. */
-async function programOf(name: string, peers: readonly Peer[]): Promise<{ place: string } | { why: string }> {
-  const installed = join(folder, name.replaceAll(' ', '-'));
-  const why = peers.length === 0 ? null : await installPeer(installed, ...peers);
-  if (why !== null) return { why };
-  const place = join(installed, 'app');
-  await furnish(place);
-  for (const [file, text] of files) await writeFile(join(place, file), text);
-  return { place };
-}
-
-/** What a queue sends: a run, unverified, then requests that are no delivery, then the run. */
-async function outcomesAt(address: string): Promise<readonly unknown[]> {
-  const client = new SvcClient({ baseUrl: reader.address });
-  const run = await client.startExecutionRun({ handlerId: HANDLER, payload: 'kim' });
-  const its = { 'content-type': 'application/json', 'x-svc-execution-dispatch': '1' };
-  const send = async (body: string, headers: object): Promise<unknown> => {
-    const answer = await fetch(`${address}/tasks/execution`, {
-      method: 'POST',
-      body,
-      headers: { ...its, ...headers },
-    });
-    return [answer.status, (await answer.text()).trim()];
-  };
-  const message = JSON.stringify({ runId: run.id, reason: 'run_ready' });
-  const answers = [
-    await send(message, {}),
-    await send(message, { authorization: QUEUE, 'x-svc-execution-dispatch': '2' }),
-    await send('{', { authorization: QUEUE }),
-    await send(JSON.stringify('x'.repeat(20_000)), { authorization: QUEUE }),
-    await send(message, { authorization: QUEUE }),
-    await send(message, { authorization: QUEUE }),
-  ];
-  return [...answers, (await client.getExecutionRun(run.id)).result];
-}
-
 test.for(Object.entries(frameworks))(
   '%s delivers runs and refuses all else',
   async ([name, { peers, program }], { skip }) => {
-    const made = await programOf(name, peers);
+    const made = await workshop.furnished(name, peers, files);
     if ('why' in made) {
-      if (process.env['CI'] !== 'true') skip(`not installed: ${made.why}`);
-      throw new Error(made.why);
+      skip(made.why);
+      return;
     }
-    await using running = new Program([program], {
-      cwd: made.place,
-      env: { PORT: '0', SVC_BASE_URL: reader.address, QUEUE_TOKEN: QUEUE.replace('Bearer ', '') },
-    });
+    await using running = workshop.program(made.place, [program]);
     const [address] = await running.says(/http:\/\/\S+/);
-    expect(await outcomesAt(address)).toEqual([
-      [401, 'The caller is not verified.'],
-      [400, 'The header X-Svc-Execution-Dispatch must be 1.'],
-      [400, 'The body names no run.'],
-      [413, 'The body is larger than 16384 bytes.'],
-      [204, ''],
-      [204, ''],
-      { sent: 'kim' },
-    ]);
+    expect(await workshop.pushedTo(address)).toEqual(DELIVERED);
   },
 );
