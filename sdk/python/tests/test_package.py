@@ -22,6 +22,7 @@ from stage import Stage, hang_up, problem
 from stage import json as answer
 from typing_tools import PACKAGE, mypy, pyright
 from wire import ROOT
+from workers import external
 
 import svc_client
 import svc_client.dispatcher
@@ -272,6 +273,61 @@ with Client() as client:
     assert said.startswith("{'replayed': False}\n[1, 2]\nnot_found\nb'{}' Client(base_url=")
     assert "canary" not in said
     assert stage.seen[-1].headers["x-svc-api-key"] == "canary"
+
+
+ASYNCHRONOUS = """
+import asyncio, sys
+sys.path.insert(0, {folder!r})
+from svc_client import Client
+from svc_client.dispatcher import Dispatcher
+from svc_client.worker import AsyncWorker
+
+async def main(client):
+    ended, finished = asyncio.Event(), asyncio.Event()
+
+    async def pay(context):
+        await context.checkpoint("paid", context.payload)
+        return context.payload
+
+    async def parked(context):
+        ended.set()
+        await asyncio.Event().wait()
+
+    async def paid(event, context):
+        print(event["payload"])
+        finished.set()
+
+    handlers = {{"h-0": pay, "h-1": parked}}
+    worker = AsyncWorker(client, worker_id="w", handlers=handlers, concurrency=2, wait_seconds=0)
+    dispatcher = Dispatcher(client, tenant_id="t", consumer_id="c", handlers={{"paid": paid}})
+    outbox = [{{"topic": "paid", "key": "7", "payload": 7}}]
+    client.commit_canonical_transaction("t", {{"idempotencyKey": {release!r}, "outbox": outbox}})
+    run_id = client.start_execution_run({{"handlerId": "h-1"}})["id"]
+    async with dispatcher:
+        running = asyncio.ensure_future(worker.run())
+        run = client.start_execution_run({{"handlerId": "h-0", "payload": "kim"}})
+        wait = client.wait_for_execution_run
+        print((await asyncio.get_running_loop().run_in_executor(None, wait, run["id"]))["result"])
+        await asyncio.gather(ended.wait(), finished.wait())
+    print(await worker.stop(0))
+    await running
+    client.cancel_execution_run(run_id)
+
+with Client() as client:
+    asyncio.run(main(client))
+"""
+
+
+def test_asynchronous_programs_work_on_the_releases_that_are_promised(
+    built: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(built[0]) as wheel:
+        wheel.extractall(tmp_path)
+    with running(external(2)) as address:
+        for release, python in PYTHONS.items():
+            program = ASYNCHRONOUS.format(folder=str(tmp_path), release=release)
+            said = run(python, program, {"SVC_BASE_URL": address})
+            assert sorted(said.split()) == ["7", "True", "kim"], release
 
 
 def imports_of(path: Path) -> set[str]:
