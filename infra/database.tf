@@ -17,10 +17,34 @@ locals {
   }
 }
 
+locals {
+  # Where Firestore keeps the data of a deployment in this region: the same region, wherever Firestore is. Data in another region cost
+  # each call its way there, and the location of a database cannot be changed.
+  firestore_locations = {
+    for region in [
+      "africa-south1",
+      "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2", "asia-northeast3",
+      "asia-south1", "asia-south2", "asia-southeast1", "asia-southeast2",
+      "australia-southeast1", "australia-southeast2",
+      "europe-central2", "europe-north1", "europe-north2", "europe-southwest1",
+      "europe-west1", "europe-west2", "europe-west3", "europe-west4", "europe-west6",
+      "europe-west8", "europe-west9", "europe-west10", "europe-west12",
+      "me-central1", "me-central2", "me-west1",
+      "northamerica-northeast1", "northamerica-northeast2", "northamerica-south1",
+      "southamerica-east1", "southamerica-west1",
+      "us-central1", "us-east1", "us-east4", "us-east5", "us-south1",
+      "us-west1", "us-west2", "us-west3", "us-west4",
+    ] : region => region
+  }
+
+  # Several regions at once: they survive the loss of one, at about twice the price of operations.
+  firestore_multi_regions = ["eur3", "nam5", "nam7"]
+}
+
 resource "google_firestore_database" "this" {
   project     = var.project
   name        = var.database.id
-  location_id = coalesce(var.database.location, var.region)
+  location_id = coalesce(var.database.location, lookup(local.firestore_locations, var.region, null))
 
   type                              = "FIRESTORE_NATIVE"
   database_edition                  = "STANDARD"

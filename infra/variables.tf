@@ -55,12 +55,22 @@ variable "name" {
 }
 
 variable "database" {
-  description = "Id of the Firestore database. Its location cannot be changed later."
+  description = "Id and location of the Firestore database. The location is that of the region unless you name one, such as eur3. It cannot be changed later."
   type = object({
     id       = optional(string, "(default)")
     location = optional(string)
   })
   default = {}
+
+  validation {
+    condition     = var.database.location != null || contains(keys(local.firestore_locations), var.region)
+    error_message = "Firestore has no location ${var.region} that this module knows. Name the nearest as location of database: gcloud firestore locations list."
+  }
+
+  validation {
+    condition     = var.database.location == null || can(regex("^([a-z]+-[a-z]+[0-9]+|${join("|", local.firestore_multi_regions)})$", var.database.location))
+    error_message = "The location of the database is a region, such as europe-west1, or one of ${join(", ", local.firestore_multi_regions)}."
+  }
 }
 
 variable "deletion_protection" {

@@ -88,6 +88,61 @@ run "sizes" {
   }
 }
 
+run "database_in_its_region" {
+  command = plan
+
+  variables {
+    region = "us-central1"
+  }
+
+  assert {
+    condition     = google_firestore_database.this.location_id == "us-central1"
+    error_message = "The database is in another region than the functions"
+  }
+}
+
+run "database_in_several_regions" {
+  command = plan
+
+  variables {
+    database = { location = "eur3" }
+  }
+
+  assert {
+    condition     = google_firestore_database.this.location_id == "eur3"
+    error_message = "The database is not where the variable says"
+  }
+}
+
+run "region_without_firestore" {
+  command = plan
+
+  variables {
+    region = "us-central2"
+  }
+
+  expect_failures = [var.database]
+}
+
+run "misspelt_location" {
+  command = plan
+
+  variables {
+    database = { location = "eur33" }
+  }
+
+  expect_failures = [var.database]
+}
+
+run "nothing_runs_at_rest" {
+  command = plan
+
+  assert {
+    condition     = alltrue([for it in google_cloudfunctions2_function.this : it.service_config[0].min_instance_count == 0])
+    error_message = "An instance costs money without a call"
+  }
+}
+
 run "firebase_hosting" {
   command = plan
 

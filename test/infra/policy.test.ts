@@ -11,6 +11,7 @@ import { schemaFaults } from './schema-check.ts';
 
 const root = join(infraFolder, '..');
 const configuration = await readConfiguration(infraFolder);
+const { variable: exampleVariables } = await readConfiguration(join(infraFolder, 'environments/example'));
 
 describe('the infrastructure, read without Terraform', () => {
   test('has only arguments, blocks and references that exist', () => {
@@ -42,6 +43,14 @@ describe('the infrastructure, read without Terraform', () => {
   test('grants each allowed role', () => {
     const granted = textsIn(configuration.resource).flatMap(({ text }) => text.match(/roles\/[\w.]+/g) ?? []);
     expect([...new Set(granted)].sort()).toEqual(Object.keys(allowedRoles).sort());
+  });
+
+  test('the example follows its region and keeps no instance at rest', () => {
+    const text = readFileSync(join(infraFolder, 'environments/example/main.tf'), 'utf8').replace(/#.*/g, '');
+    expect(text).toMatch(/database += \{ location = var\.firestore_location \}/);
+    expect(text).not.toContain('min_instances');
+    const { firestore_location: location } = exampleVariables;
+    expect(location).toMatchObject([{ default: null }]);
   });
 
   test('names only settings that the service knows', () => {

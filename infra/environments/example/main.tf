@@ -40,6 +40,12 @@ variable "bundle" {
   type        = string
 }
 
+variable "firestore_location" {
+  description = "Location of the Firestore database; null: that of the region. It cannot be changed later."
+  type        = string
+  default     = null
+}
+
 variable "deletion_protection" {
   description = "Whether the data is protected. Set it to false only to remove the deployment."
   type        = bool
@@ -57,11 +63,11 @@ module "svc" {
 
   deletion_protection = var.deletion_protection
 
-  # Firestore keeps data of eur3 in two regions of Europe.
-  database = { location = "eur3" }
+  database = { location = var.firestore_location }
 
+  # min_instances = 1 keeps an instance ready: no call waits for a start, and the instance costs money all month.
   sizes = {
-    canonical = { min_instances = 1, max_instances = 50 }
+    canonical = { max_instances = 50 }
   }
 }
 
