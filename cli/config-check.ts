@@ -2,10 +2,12 @@ import { statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type Command, Option } from 'commander';
 import { type CheckedConfiguration, checkConfiguration, type Finding } from '../functions/config/check.ts';
+import { describeConfiguration } from '../functions/config/describe.ts';
 import { faultLine } from '../functions/config/fault.ts';
 import { offLine } from '../functions/config/groups-off.ts';
 import type { ConfigurationInput } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
+import { placeholdersIn } from '../functions/config/placeholders.ts';
 import type { Host } from '../functions/config/setting.ts';
 import { exitCodes, jsonText, type OutputForm, outputOption, printLine, ToolError, warn } from './output.ts';
 import { withSettingsFile } from './settings-argument.ts';
@@ -30,8 +32,10 @@ export function configCheckCommand(reading: (name: string, description: string) 
 }
 
 function check(options: CheckOptions, args: readonly string[]): void {
-  const made = checkConfiguration(inputFor(options, args));
-  const checked = { ...made, findings: [...made.findings, ...openSecrets(made, options.envFile)] };
+  const input = inputFor(options, args);
+  const made = checkConfiguration(input);
+  const findings = [...made.findings, ...placeholders(made, input), ...openSecrets(made, options.envFile)];
+  const checked = { ...made, findings };
   const count = (severity: Finding['severity']) =>
     checked.findings.filter((finding) => finding.severity === severity).length;
   const [faults, warnings] = [count('fault'), count('warning')];
@@ -46,6 +50,14 @@ function check(options: CheckOptions, args: readonly string[]): void {
     if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
   }
   if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;
+}
+
+/** Names of the examples that are still there. In Development they do no harm: it needs no names of your own. */
+function placeholders({ settings }: CheckedConfiguration, input: ConfigurationInput): Finding[] {
+  if (settings.service.environment === 'Development') return [];
+  const remedy = 'Put your own domain, project and accounts in its place.';
+  const found = placeholdersIn(describeConfiguration(input).settings);
+  return found.map((each) => ({ severity: 'fault' as const, ...each, remedy }));
 }
 
 /** Secrets in files that other users of the machine can read. */
@@ -89,7 +101,8 @@ function findingsText(findings: readonly Finding[], faults: number, warnings: nu
 
 const examples = `
 Faults stop the start of the service; warnings do not. The check reads the settings as the service would, and connects to
-nothing: svc doctor also looks at the database and the port.
+nothing: svc doctor also looks at the database and the port. Outside Development, svc.example.com and my-project, the names in
+the examples, are faults to the check alone: the service would start with them and refuse every caller.
 
 Examples:
   $ svc config check

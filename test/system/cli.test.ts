@@ -97,6 +97,30 @@ test.each([
   }
 });
 
+test('config check refuses the names of the examples outside Development', async () => {
+  const check = (...words: readonly string[]) =>
+    svc([
+      'config',
+      'check',
+      '--output',
+      'json',
+      '--Server:CanonicalAccess:AllowedAudiences:0=https://svc.example.com',
+      ...words,
+    ]);
+  const found = (stdout: string) =>
+    (
+      JSON.parse(stdout) as { findings: readonly { key: string; severity: string; source: string }[] }
+    ).findings
+      .filter(({ key }) => key.startsWith('Server:CanonicalAccess:AllowedAudiences:'))
+      .map(({ key, severity, source }) => `${severity} ${key} ${source}`);
+  const fault = 'fault Server:CanonicalAccess:AllowedAudiences:0 command line';
+  const functions = await check('--for', 'functions', '--Firestore:ProjectId=own');
+  expect([functions.code, found(functions.stdout)]).toEqual([1, [fault]]);
+  expect(found((await check('--Environment=Production')).stdout)).toEqual([fault]);
+  const development = await check('--Environment=Development');
+  expect([development.code, found(development.stdout)]).toEqual([0, []]);
+});
+
 test('config check warns of a file that others can read only where a secret stands in it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-check-'));
   try {

@@ -13,7 +13,7 @@ import { DeployCloud } from '../support/deploy/cloud.ts';
 import { runGcloud } from '../support/deploy/gcloud.ts';
 import { fenced, linesOf, sectionsOf } from '../support/deploy/page.ts';
 import { Platform } from '../support/deploy/platform.ts';
-import { builder, DeployReader, publicAddress } from '../support/deploy/reader.ts';
+import { builder, DeployReader, ownDomain, publicAddress } from '../support/deploy/reader.ts';
 import { Terraform } from '../support/deploy/terraform.ts';
 import { firestoreHost, firestoreMissing } from '../support/firestore.ts';
 import { functionNames } from '../support/google-cloud/deployment.ts';
@@ -75,11 +75,15 @@ async function start(): Promise<World> {
   return { issuer, tasks, platform, storage, cloud, google, reader };
 }
 
+/** The names of the reader in place of those of the page. */
+const filledIn = (text: string) =>
+  text.replaceAll('my-project', projectId).replaceAll('svc.example.com', ownDomain);
+
 /** Types a section of the page, and resolves with what was printed. */
 async function follow(title: string): Promise<Ended> {
   const section = sectionsOf(page).find((each) => each.title === title);
   expect(section, title).toBeDefined();
-  const ended = await world.reader.run((section?.script ?? '').replaceAll('my-project', projectId));
+  const ended = await world.reader.run(filledIn(section?.script ?? ''));
   expect(ended.code, `${title}\n${ended.stdout}${ended.stderr}`).toBe(0);
   return ended;
 }
@@ -150,15 +154,20 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
     const { stdout } = await follow('Prepare the project');
     expect(stdout).toMatch(/^ok +cloud-credentials/m);
     expect(stdout).toMatch(/^warning +cloud-apis +14 APIs of the project are off/m);
-    expect(stdout).toContain('The configuration has no fault');
-    // The edits that the page instructs.
+  });
+
+  test('refuses the settings of the example until the names in them are filled in', async () => {
     const deployment = 'infra/environments/production';
-    for (const file of ['terraform.tfvars', 'svcsettings.json'])
-      world.reader.edit(join(deployment, file), (text) => text.replaceAll('my-project', projectId));
-    const more = JSON.parse(fenced(page, 'json').replaceAll('my-project', projectId)) as object;
-    world.reader.edit(join(deployment, 'svcsettings.json'), (text) =>
-      JSON.stringify(merged(JSON.parse(text) as object, more), null, 2),
-    );
+    const settings = join(deployment, 'svcsettings.json');
+    const check = `svc config check "--settings=${settings}" --for functions`;
+    const refused = await world.reader.run(check);
+    expect(refused.code).toBe(1);
+    for (const name of ['my-project', 'svc.example.com'])
+      expect(refused.stderr).toContain(`holds ${name}, which stands in the examples`);
+    for (const file of [join(deployment, 'terraform.tfvars'), settings]) world.reader.edit(file, filledIn);
+    const more = JSON.parse(filledIn(fenced(page, 'json'))) as object;
+    world.reader.edit(settings, (text) => JSON.stringify(merged(JSON.parse(text) as object, more), null, 2));
+    expect((await follow('Fill in the settings')).stdout).toContain('The configuration has no fault');
   });
 
   test('deploys, and the preflight finds no fault', async () => {
@@ -219,8 +228,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
 
   test('refuses to destroy protected resources, and buckets with objects', async () => {
     const [plan = '', apply = ''] = linesOf(page, 'terraform').slice(-2);
-    const typed = async (...lines: readonly string[]) =>
-      world.reader.run(lines.join('\n').replaceAll('my-project', projectId));
+    const typed = async (...lines: readonly string[]) => world.reader.run(filledIn(lines.join('\n')));
     const isProtected = await typed(plan, apply);
     expect(isProtected).toMatchObject({
       code: 1,

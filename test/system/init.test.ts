@@ -265,7 +265,7 @@ test.skipIf(noScript)(`on a terminal it asks for what the options leave open${wh
       ['Tenants', tenant],
       ['Product', product],
       ['Issuer', 'own'],
-      ['Audience', 'https://svc.example.com'],
+      ['Audience', 'https://svc.shop.example'],
     ] as const;
     for (const [question, answer] of answers) {
       await says(question);
@@ -274,7 +274,7 @@ test.skipIf(noScript)(`on a terminal it asks for what the options leave open${wh
     expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining('svcsettings.json') });
     const settings: unknown = JSON.parse(readFileSync(operator.at('svcsettings.json'), 'utf8'));
     expect(settings).toMatchObject({
-      Server: { CanonicalAccess: { AllowedAudiences: ['https://svc.example.com'] } },
+      Server: { CanonicalAccess: { AllowedAudiences: ['https://svc.shop.example'] } },
       CanonicalStore: { Provider: 'sqlite' },
       ExecutionRuntime: { ProductPolicies: [{ ProductId: product, AllowedTenantIds: [tenant] }] },
     });

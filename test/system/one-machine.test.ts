@@ -228,7 +228,7 @@ function installReleased(machine: Machine): void {
 
 /** Settings that both releases know: the last one verifies the tokens of an issuer at an address. */
 async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void> {
-  const [audience, email] = ['https://svc.example.com', 'app@shop.example'];
+  const [audience, email] = ['https://svc.shop.example', 'app@shop.example'];
   const own = `--issuer ${issuer.issuer} --key-set-url ${issuer.keySetUrl} --audience ${audience} --principal ${email}`;
   machine.use('0.6.0');
   await done(machine.svc(`${command('svc init --out /etc/svc')} --port 0 --yes --force ${own}`));

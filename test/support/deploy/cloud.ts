@@ -10,6 +10,7 @@ import { type CloudProject, deployInto, emptyProject } from '../google-cloud/pro
 import { LocalHttp } from '../local-http.ts';
 import { runGcloud } from './gcloud.ts';
 import type { Platform } from './platform.ts';
+import { publicAddress } from './reader.ts';
 import { type Command, type Plan, refused, type Said, Terraform } from './terraform.ts';
 
 /** The platform that the commands of the page use: a project, its functions, and the programs `gcloud`, `terraform` and `npm`. */
@@ -128,7 +129,7 @@ export class DeployCloud implements AsyncDisposable {
 
   #output() {
     return {
-      base_url: 'https://svc.example.com',
+      base_url: publicAddress,
       address: '203.0.113.7',
       deployment: exampleOutput(this.#options.projectId),
     };

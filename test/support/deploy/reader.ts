@@ -17,7 +17,9 @@ import { type Ended, follow } from '../operator-tool.ts';
 /** The folder of an operator who follows the page: a checkout, and the programs on the path. */
 
 const root = resolve(import.meta.dirname, '../../..');
-export const publicAddress = 'https://svc.example.com';
+/** The domain that the reader puts in place of that in the page. */
+export const ownDomain = 'svc.claims.example';
+export const publicAddress = `https://${ownDomain}`;
 
 export class DeployReader {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
