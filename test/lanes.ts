@@ -26,6 +26,7 @@ export const needs: Readonly<Record<string, string>> = {
   'test/support/browser.ts': 'Chromium',
   'playwright-core': 'Chromium',
   'test/support/terraform.ts': 'Terraform',
+  'test/support/image.ts': 'buildah',
 };
 
 /** Opens the stores of a lane on demand: a test that needs only these stores is in both lanes. */
