@@ -11,6 +11,7 @@ test.each<[string, unknown, readonly string[]]>([
     ['Key:0 my-project'],
   ],
   ['a project', 'my-project', ['Key my-project']],
+  ['a bucket of a project', 'my-project-svc-artifacts', ['Key my-project']],
   ['a queue of a project', 'projects/my-project/queues/runs', ['Key my-project']],
   [
     'both in one entry',

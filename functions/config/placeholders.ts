@@ -7,8 +7,11 @@ export interface Placeholder {
   readonly message: string;
 }
 
-/** The names that the examples use. As part of a longer name, such as `my-project-2`, they are somebody's own. */
-const names = [/(?<![\w.-])svc\.example\.com(?![\w-])/i, /(?<![\w-])my-project(?![\w-])/i];
+/**
+ * The names that the examples use. As part of a longer name, such as `my-project-2`, they are somebody's own; `my-project-svc-artifacts`
+ * is the name that Terraform gives a bucket of `my-project`.
+ */
+const names = [/(?<![\w.-])svc\.example\.com(?![\w-])/i, /(?<![\w-])my-project(?=-svc-|[^\w-])/i];
 
 /**
  * The settings that still hold a placeholder. The service would start with them and refuse every caller, because no token has that
