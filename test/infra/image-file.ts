@@ -43,3 +43,11 @@ function instructionsOf(text: string): Instruction[] {
     return name === undefined ? [] : [{ name, words: words.trim() }];
   });
 }
+
+/** The variables that the image sets. */
+export function imageVariables(text: string): Record<string, string> {
+  const words = instructionsOf(text).flatMap((each) => (each.name === 'ENV' ? each.words.split(/ +/) : []));
+  return Object.fromEntries(
+    words.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
+  );
+}
