@@ -1,5 +1,4 @@
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import description from '../../package.json' with { type: 'json' };
@@ -8,7 +7,8 @@ import { type Container, Image, imageMissing, type RunOptions } from '../support
 
 if (imageMissing !== undefined) console.warn(`The image is not built ${imageMissing}`);
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-image-'));
+// On the disk: the store of buildah copies the base for each layer, 700 MB, and the temporary folder of tests may be memory.
+const folder = mkdtempSync('/var/tmp/svc-image-');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A folder that belongs to the user of a container. */
@@ -44,7 +44,8 @@ describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, (
 
   /** The address of a server once it is ready. */
   async function addressOf(server: Container): Promise<string> {
-    const [, port = ''] = await server.says(/is ready at http:\/\/[^:]+:(\d+) \(Production\)/);
+    const [, port = '', environment] = await server.says(/is ready at http:\/\/[^:]+:(\d+) \((\w+)/);
+    expect(environment).toBe('Production');
     return `http://127.0.0.1:${port}`;
   }
 
