@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { infraFolder } from '../infra/configuration.ts';
 import { type WayToRun, type WorkloadToRun, waysToRun } from '../infra/ways-to-run.ts';
 import { inFolder, runTool } from '../support/operator-tool.ts';
 
@@ -129,4 +130,13 @@ test('Compose opens the proxy alone, and the server drains', () => {
     stop_grace_period: '30s',
     depends_on: { database: { condition: 'service_healthy' } },
   });
+});
+
+test('the proxy of Compose has the limits of that on one machine', () => {
+  const [machine, compose] = ['embedded', 'compose'].map((folder) =>
+    readFileSync(join(infraFolder, folder, 'Caddyfile'), 'utf8').replace(/^\s*#.*\n/gm, ''),
+  );
+  const moved = machine?.replace('svc.example.com {', '{$DOMAIN} {').replace('127.0.0.1:5220', 'server:5220');
+  expect(moved).toContain('reverse_proxy server:5220');
+  expect(compose).toBe(moved);
 });
