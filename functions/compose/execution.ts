@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { acceptsHandlersOfWorkers } from '../config/execution-rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import type { HostedWorker } from '../groups/execution/delivery-operation.ts';
 import type { ExecutionDependencies } from '../groups/execution/dependencies.ts';
@@ -18,6 +19,7 @@ import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
 import type { Runtime } from '../runs/runtime.ts';
+import type { WorkerHandlersOptions } from '../runs/worker-handlers.ts';
 import type { RecordStore } from '../store/port.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { processBlobsOf } from './blobs.ts';
@@ -111,6 +113,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     world,
     node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
     registry,
+    workerHandlers: workerHandlersOf(settings),
     policies: productPoliciesOf(settings),
     local,
     ...(cloud === null ? {} : { queue: cloud.queue }),
@@ -211,6 +214,12 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
       ),
     );
   }
+}
+
+function workerHandlersOf(settings: Settings): WorkerHandlersOptions {
+  const { acceptHandlersOfWorkers, externalHandlers } = table.execution;
+  const accepts = acceptsHandlersOfWorkers(settings);
+  return { accepts, settings: { accepts: acceptHandlersOfWorkers.key, named: externalHandlers.key } };
 }
 
 /**

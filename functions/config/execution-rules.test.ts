@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { acceptsHandlersOfWorkers } from './execution-rules.ts';
 import { faultsText } from './fault.ts';
 import { loadConfiguration } from './load.ts';
 
@@ -124,5 +125,46 @@ describe('the execution runtime does not start', () => {
     ['with a setting that there is not', { MaxActiveRun: 5 }, /MaxActiveRun/],
   ])('%s', (_, runtime, expected) => {
     expect(faultsOf(runtime)).toMatch(expected);
+  });
+});
+
+describe('handlers of workers', () => {
+  const local = { Environment: 'Development' };
+  const settingsOf = (own: Record<string, string>) =>
+    loadConfiguration({
+      host: 'embedded',
+      env: {},
+      argv: Object.entries(own).map(([key, value]) => `--${key}=${value}`),
+      readFile: () => undefined,
+    });
+  const key = 'ExecutionRuntime:AcceptHandlersOfWorkers';
+  const production = { Environment: 'Production', 'CanonicalStore:Enabled': 'false' };
+  const remote = { ...local, 'Server:Host': '0.0.0.0', 'Server:AllowRemoteDevelopment': 'true' };
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ['on loopback in Development', local, true],
+    ['where the setting is false', { ...local, [key]: 'false' }, false],
+    ['on other hosts', remote, false],
+    ['in Production', production, false],
+  ])('%s', (_, own, accepted) => {
+    const { settings, faults } = settingsOf(own);
+    expect(faults).toEqual([]);
+    expect(settings !== undefined && acceptsHandlersOfWorkers(settings)).toBe(accepted);
+  });
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    [
+      'in Production',
+      production,
+      /AcceptHandlersOfWorkers .*the environment is Production; name the handlers in/,
+    ],
+    ['on other hosts', remote, /AcceptHandlersOfWorkers .*the host 0\.0\.0\.0 is reachable/],
+  ])('are refused %s', (_, own, message) => {
+    expect(faultsText(settingsOf({ ...own, [key]: 'true' }).faults)).toMatch(message);
+  });
+
+  test('are refused with the queue of the cloud', () => {
+    const fault = /AcceptHandlersOfWorkers .*ExecutionRuntime:Adapter is google/;
+    expect(faultsOf({ ...cloud, AcceptHandlersOfWorkers: true })).toMatch(fault);
   });
 });

@@ -1,3 +1,4 @@
+import { isLoopback } from './loopback.ts';
 import type { Rule } from './rule.ts';
 import { type Settings, table } from './table.ts';
 
@@ -28,6 +29,27 @@ const externalHandlers: Rule = ({ execution }) => {
     seen.add(HandlerId);
     return repeated ? [{ key, message: 'names a handler that is named already' }] : [];
   });
+};
+
+/** Whether a lease call may add handlers: only where no caller of another machine, and no queue of the cloud, depends on the list. */
+export function acceptsHandlersOfWorkers(settings: Settings): boolean {
+  return settings.execution.acceptHandlersOfWorkers && refusalOfAccepting(settings) === null;
+}
+
+function refusalOfAccepting({ service, server, execution }: Settings): string | null {
+  if (service.environment !== 'Development') return `the environment is ${service.environment}`;
+  if (service.cloudService !== null) return 'the service runs in the cloud';
+  if (!isLoopback(server.host)) return `the host ${server.host} is reachable from other machines`;
+  return execution.adapter === 'local' ? null : `${table.execution.adapter.key} is ${execution.adapter}`;
+}
+
+/** The specification lets workers lease the handlers of the settings only. Elsewhere than on a developer's machine that binds. */
+const handlersOfWorkers: Rule = (settings, _host, isGiven) => {
+  const { key } = table.execution.acceptHandlersOfWorkers;
+  const reason = refusalOfAccepting(settings);
+  if (reason === null || !settings.execution.acceptHandlersOfWorkers || !isGiven(key)) return [];
+  const remedy = `name the handlers in ${table.execution.externalHandlers.key}`;
+  return [{ key, message: `is true, which Development on loopback alone allows, and ${reason}; ${remedy}` }];
 };
 
 const needed = ['locationId', 'queueId'] as const;
@@ -87,4 +109,10 @@ const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service, oidc }
   return faults;
 };
 
-export const executionRules: readonly Rule[] = [limitsInOrder, externalHandlers, cloudQueue, deliveries];
+export const executionRules: readonly Rule[] = [
+  limitsInOrder,
+  externalHandlers,
+  handlersOfWorkers,
+  cloudQueue,
+  deliveries,
+];

@@ -75,21 +75,26 @@ export function queueFull(
   });
 }
 
-/**
- * The problem that answers a rejected start; `null` for an accepted run. `startable` are the handlers that the caller may
- * start: only the answer to this caller names them, since other callers read the run.
- */
+/** Advice for the caller of a rejected start. Only the answer holds it, since other callers read the run. */
+export interface StartAdvice {
+  /** The handlers that the caller may start; `null` where none are named. */
+  readonly startable?: (() => readonly string[] | null) | undefined;
+  /** How the service gets a missing handler. */
+  readonly remedy?: string;
+}
+
+/** The problem that answers a rejected start; `null` for an accepted run. */
 export function rejectionProblem(
   run: Run,
   replayed: boolean,
-  startable: () => readonly string[] | null = () => null,
+  { startable = () => null, remedy = '' }: StartAdvice = {},
 ): ServiceError | null {
   if (!isRejectedAtAdmission(run)) return null;
   const admission = admissionOf(run, replayed);
   const detail = run.error ?? 'The run was rejected';
   switch (run.failureClass) {
     case 'handler_missing':
-      return new ServiceError('handler_missing', detail + adviceOf(startable()), { admission });
+      return new ServiceError('handler_missing', detail + adviceOf(startable(), remedy), { admission });
     case 'plugin_mismatch':
       return new ServiceError('plugin_mismatch', detail, { admission });
     case 'platform':
@@ -102,9 +107,10 @@ export function rejectionProblem(
 /** Handlers that a message names; a deployment may have hundreds. */
 const NAMED_MAX = 20;
 
-function adviceOf(startable: readonly string[] | null): string {
+function adviceOf(startable: readonly string[] | null, remedy: string): string {
   if (startable === null) return '';
-  const advice = '. The same request starts a run once the service has the handler.';
+  const how = remedy === '' ? '' : `: ${remedy}`;
+  const advice = `. The same request starts a run once the service has the handler${how}.`;
   if (startable.length === 0) return `${advice} It has no handler that you may start here`;
   const named = startable.slice(0, NAMED_MAX).join(', ');
   const more = startable.length > NAMED_MAX ? ` and ${startable.length - NAMED_MAX} more` : '';

@@ -18,6 +18,7 @@ import { RunWatch } from './run-watch.ts';
 import type { Runtime, RuntimeOptions } from './runtime.ts';
 import { ScopeIndexState } from './scope-index-state.ts';
 import { settleDue } from './settle.ts';
+import { WorkerHandlers, type WorkerHandlersOptions } from './worker-handlers.ts';
 
 export interface RunParts {
   readonly store: () => Promise<RecordStore>;
@@ -26,6 +27,8 @@ export interface RunParts {
   /** Number of this process in the ids that it draws. */
   readonly node: number;
   readonly registry: HandlerRegistry;
+  /** The treatment of handlers that a worker names and the registry lacks. Default: they stay unknown. */
+  readonly workerHandlers?: WorkerHandlersOptions;
   readonly policies: readonly ProductPolicy[];
   /** The queue in this process. Calls that wait for a run wait in it. */
   readonly local: ProcessQueue;
@@ -65,6 +68,11 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     world,
     ids: new OrderedIds({ clock: world.clock, node: parts.node, random: world.random }),
     registry: parts.registry,
+    workerHandlers: new WorkerHandlers(
+      parts.registry,
+      { clock: world.clock, log: parts.log },
+      parts.workerHandlers,
+    ),
     policies: new ProductPolicies(parts.policies),
     queue: parts.queue ?? local,
     queuedRuns: new QueuedRuns(store, scope, world.random),

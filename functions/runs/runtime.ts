@@ -12,6 +12,7 @@ import type { RecentScopes } from './recent-scopes.ts';
 import type { RefusedRuns } from './refused-runs.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { ScopeIndexState } from './scope-index-state.ts';
+import type { WorkerHandlers } from './worker-handlers.ts';
 
 /** Draws ordered ids (specification, Versioning 9): fixed-width decimal text in the order of generation. */
 interface IdSource {
@@ -67,6 +68,7 @@ export interface Runtime {
   readonly world: World;
   readonly ids: IdSource;
   readonly registry: HandlerRegistry;
+  readonly workerHandlers: WorkerHandlers;
   readonly policies: ProductPolicies;
   readonly queue: RunQueue;
   /** Searches of this process over the queued runs. */

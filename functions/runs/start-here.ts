@@ -36,7 +36,7 @@ export async function startHere(
     const started = await startRun(runtime, request, reservation?.grant ?? null);
     const { replayed } = started;
     const run = replayed ? seen(started.run) : started.run;
-    const problem = rejectionProblem(run, replayed, startable);
+    const problem = rejectionProblem(run, replayed, { startable, remedy: runtime.workerHandlers.advice });
     if (problem !== null) throw problem;
     if (!replayed && run.status === 'running') {
       taken = true;

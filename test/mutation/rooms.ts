@@ -121,7 +121,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: [
       'functions/runs/{active-runs,admission,cancellation,concurrency-key,handler-registry,held,lossless-json}.ts',
       'functions/runs/{notices,outage-log,outcome,plugin,product-policy,recent-scopes,records,run,run-job}.ts',
-      'functions/runs/{slot-shares,text-checks,trace,values}.ts',
+      'functions/runs/{slot-shares,text-checks,trace,values,worker-handlers}.ts',
       'functions/runs/copies/{archive-lines,archive-manifest,line-reader,restore-options}.ts',
       'functions/runs/maintenance/belongings.ts',
       'functions/groups/execution/library/wait-owners.ts',

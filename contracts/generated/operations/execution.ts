@@ -77,8 +77,8 @@ export interface ExecutionOperationTypes {
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.ExecutionExternalWorkerLeaseRequest;
     readonly response:
-      | { readonly status: 200; readonly body: Models.ExecutionExternalWorkerLease }
-      | { readonly status: 204; readonly body: null };
+      | { readonly status: 200; readonly body: Models.ExecutionExternalWorkerLease; readonly headers?: { readonly 'Svc-Unknown-Handlers'?: string } }
+      | { readonly status: 204; readonly body: null; readonly headers?: { readonly 'Svc-Unknown-Handlers'?: string } };
   };
   /**
    * Renew the lease of a run. The lease ends `ttlSeconds` from now, even if that is earlier than before. The
@@ -564,8 +564,13 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     bodyLimitBytes: 65536,
     floats: ['/ttlSeconds', '/waitSeconds'],
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerLease', headers: [] },
-      { status: 204, mediaType: null, schema: null, headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionExternalWorkerLease',
+        headers: ['Svc-Unknown-Handlers'],
+      },
+      { status: 204, mediaType: null, schema: null, headers: ['Svc-Unknown-Handlers'] },
     ],
     problems: [
       'malformed_request',

@@ -4,12 +4,13 @@ import type {
   ExecutionExternalWorkerNextLeaseRequest,
 } from '../../../contracts/generated/models.ts';
 import type { CallContext } from '../../http/handler.ts';
-import type { Caller } from '../../identity/caller.ts';
+import { type Caller, placeOwnerOf } from '../../identity/caller.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import type { LeaseWish } from '../../runs/lease-run.ts';
+import type { Named } from '../../runs/worker-handlers.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { wireLease } from './wire.ts';
@@ -41,6 +42,39 @@ export function leaseWish(
   return { kind: 'external', workerId, handlerIds: new Set(handlerIds), ttlMs, token, mayLease };
 }
 
+/** The handlers of a lease call that no worker may execute. Where the settings accept handlers of workers, unknown ones are added. */
+export function namedHandlers(
+  { runtime, access }: ExecutionDependencies,
+  caller: Caller,
+  { workerId, handlerIds }: Pick<LeaseWish, 'workerId' | 'handlerIds'>,
+): Named {
+  const own = placeOwnerOf(caller).name;
+  const served = access?.servedTenants(verified(caller), workerId, handlerIds);
+  const owners = served?.map(({ productId, tenantId }) => tenantId ?? `product ${productId}`) ?? [own];
+  return runtime.workerHandlers.named({
+    workerId,
+    handlerIds: [...handlerIds],
+    caller: own,
+    owners: [...new Set(owners)],
+  });
+}
+
+/** Longest value of the field that names unknown handlers. */
+const UNKNOWN_LENGTH_MAX = 2_000;
+
+/** The field that names the unknown handlers of a lease call, percent-encoded; as many as fit. */
+export function unknownHeaders(unknown: readonly string[]): {
+  readonly headers?: { readonly 'Svc-Unknown-Handlers': string };
+} {
+  let names = '';
+  for (const id of unknown) {
+    const longer = `${names}${names === '' ? '' : ', '}${encodeURIComponent(id)}`;
+    if (longer.length > UNKNOWN_LENGTH_MAX) break;
+    names = longer;
+  }
+  return names === '' ? {} : { headers: { 'Svc-Unknown-Handlers': names } };
+}
+
 type Asked = ExecutionExternalWorkerNextLeaseRequest | null | undefined;
 
 /** Leases the next run for a worker whose call has ended its lease. Returns members for the answer to that call. */
@@ -63,6 +97,7 @@ export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): L
     if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
     try {
       const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
+      namedHandlers(dependencies, caller, wish);
       // If a queue of this process announces runs, take announced ones only: the next lease call searches the store.
       const run = await leaseNext(runtime, { ...wish, wait: null, isNotified: true, signal });
       return run === null ? {} : { next: await wireLease(runtime, run, wish.token, workerId) };

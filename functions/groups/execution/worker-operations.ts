@@ -24,7 +24,7 @@ import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
-import { leaseAfter, leaseWish, ttlOf, wantedHandlers } from './lease-wish.ts';
+import { leaseAfter, leaseWish, namedHandlers, ttlOf, unknownHeaders, wantedHandlers } from './lease-wish.ts';
 import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
@@ -39,8 +39,10 @@ export function leaseExternalExecutionRun(
     const workerId = identifier(body.workerId, '/workerId');
     const handlerIds = wantedHandlers(body.handlerIds);
     const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs: ttlOf(body.ttlSeconds) });
+    const { unknown, isNews } = namedHandlers(dependencies, caller, wish);
     const wanted = body.runId?.trim() || null;
-    const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
+    // A worker must not wait before it hears that it asks in vain.
+    const waitMs = isNews ? 0 : Math.ceil((body.waitSeconds ?? 0) * 1_000);
     const tenants = () => access?.servedTenants(verified(caller), workerId, wish.handlerIds) ?? null;
     const waits =
       waitMs === 0 ? null : { waitMs, ...leaseOwners({ caller, workerId, tenants: tenants(), aside }) };
@@ -50,8 +52,9 @@ export function leaseExternalExecutionRun(
       wanted === null
         ? await leaseNext(runtime, { ...wish, wait: waits, isNotified: waits !== null, signal: ended })
         : await leaseNamed(runtime, wanted, wish, waits && { ...waits, signal: ended });
-    if (run === null) return { status: 204, body: null };
-    return { status: 200, body: await wireLease(runtime, run, wish.token, workerId) };
+    const headers = unknownHeaders(unknown);
+    if (run === null) return { status: 204, body: null, ...headers };
+    return { status: 200, body: await wireLease(runtime, run, wish.token, workerId), ...headers };
   };
 }
 

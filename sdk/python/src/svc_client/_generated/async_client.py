@@ -1056,7 +1056,8 @@ class AsyncOperations:
 
         Returns:
             200: `ExecutionExternalWorkerLease`. The lease, with its token and the run.
-            204: None. No run became due within the waiting time.
+            204: None. No run became due within the waiting time. The first answer that names an unknown
+                handler does not wait.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),

@@ -226,7 +226,7 @@ export class ExecutionOperations extends ClientCore {
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionExternalWorkerLease`. The lease, with its token and the run. 204: no body. No run
-   * became due within the waiting time.
+   * became due within the waiting time. The first answer that names an unknown handler does not wait.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
