@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** A log entry of a worker. It never holds a token or a payload. */
 export interface WorkerLogEntry {
   readonly level: 'debug' | 'info' | 'warning' | 'error';
@@ -14,11 +16,18 @@ export type WorkerLog = (entry: WorkerLogEntry) => void;
 
 export type Logger = (entry: Omit<WorkerLogEntry, 'workerId'>) => void;
 
+/** Without a log, warnings about no run go to the warnings of the process: otherwise a worker that can get none would be silent. */
+function warn({ level, message, runId, handlerId }: Omit<WorkerLogEntry, 'workerId'>): void {
+  if (level !== 'warning' || runId !== undefined || handlerId === undefined) return;
+  process.emitWarning(message, { type: 'SvcWorkerWarning' });
+}
+
 /** Wraps the caller's log: an error in it must not end the worker. */
 export function loggerOf(workerId: string, log: WorkerLog | undefined): Logger {
   return (entry) => {
     try {
-      log?.({ ...entry, workerId });
+      if (log === undefined) warn(entry);
+      else log({ ...entry, workerId });
     } catch {
       // An error of the log itself cannot be logged.
     }

@@ -4,6 +4,7 @@ import { SvcError } from '../errors.ts';
 import type { ClientOptions, Settings } from '../options.ts';
 import type { RunContext } from './context.ts';
 import { type Logger, loggerOf, type WorkerLog } from './log.ts';
+import { UnknownHandlers } from './unknown-handlers.ts';
 
 /**
  * Executes one run. Its return value, as JSON, is the result. It may run again after a crash, a retry or a wait: make its
@@ -37,7 +38,10 @@ export interface WorkerOptions {
   readonly idleSeconds?: number | undefined;
   /** The longest random pause after failed requests for a run; 30 if absent. */
   readonly backoffSecondsMax?: number | undefined;
-  /** Receives log entries, with the errors of handlers. */
+  /**
+   * Receives log entries, with the errors of handlers. Without it the worker logs nothing, except that a handler which the service
+   * does not know is a warning of the process.
+   */
   readonly log?: WorkerLog | undefined;
   /** Stops the worker as `stop()` does. */
   readonly signal?: AbortSignal | undefined;
@@ -58,6 +62,7 @@ export interface WorkerSettings {
   readonly idleMs: number;
   readonly backoffMsMax: number;
   readonly log: Logger;
+  readonly unknown: UnknownHandlers;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -98,6 +103,7 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
     heartbeatFrom === 'event-loop' || !connection.ownFetch,
     'A client with a fetch of its own cannot renew leases from a thread: set heartbeatFrom to "event-loop".',
   );
+  const log = loggerOf(workerId.trim(), options.log);
   return {
     client,
     connection,
@@ -111,7 +117,8 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
     waitMs: waitSeconds * 1_000,
     idleMs: idleSeconds * 1_000,
     backoffMsMax: backoffSecondsMax * 1_000,
-    log: loggerOf(workerId.trim(), options.log),
+    log,
+    unknown: new UnknownHandlers(log),
     signal: options.signal,
   };
 }

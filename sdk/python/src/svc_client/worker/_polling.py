@@ -12,6 +12,7 @@ from .._waiting import PAUSE_SECONDS_MAX, PAUSE_SECONDS_MIN
 from ._endings import ORDERS
 from ._lease import HeldLease
 from ._repeat import CALL_SECONDS_MAX, bare, pause_after
+from ._unknown_handlers import UnknownHandlers
 
 if TYPE_CHECKING:
     from .._client import Client
@@ -41,6 +42,7 @@ class Polling:
         self._stopping = stopping
         self._world = world
         self._log = log
+        self._unknown = UnknownHandlers(log)
         self._given_up = Cancellation()
         self._asked = world.now() - _ANSWER_SECONDS
         self._turn = threading.Lock()
@@ -122,7 +124,10 @@ class Polling:
             "max_retries": 0,
             "cancellation": self._given_up,
         }
-        answer = bare(lambda: self._client.lease_external_execution_run(request, options=options))
+        calls = self._client.with_raw_response
+        response = bare(lambda: calls.lease_external_execution_run(request, options=options))
+        self._unknown.heard(response.headers.get("svc-unknown-handlers"))
+        answer = response.data
         if answer is None:
             return None
         # The lease starts at the claim. The claim is not later than the answer, and not later than the end of the wait.
