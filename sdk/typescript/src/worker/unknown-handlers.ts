@@ -4,7 +4,7 @@ import type { Logger } from './log.ts';
 /** Tells the log which handlers the service does not know: once each, and again after the service has known one. */
 export class UnknownHandlers {
   readonly #log: Logger;
-  #said: ReadonlySet<string> = new Set();
+  #logged: ReadonlySet<string> = new Set();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -20,11 +20,11 @@ export class UnknownHandlers {
   #heard(field: string | null): void {
     const unknown = field === null ? [] : field.split(',').map((name) => decoded(name.trim()));
     for (const handlerId of unknown) {
-      if (this.#said.has(handlerId)) continue;
+      if (this.#logged.has(handlerId)) continue;
       const message = `the service does not know the handler ${handlerId}, so this worker gets no run of it: name it in the setting ExecutionRuntime:ExternalHandlers of the service`;
       this.#log({ level: 'warning', message, handlerId });
     }
-    this.#said = new Set(unknown);
+    this.#logged = new Set(unknown);
   }
 }
 

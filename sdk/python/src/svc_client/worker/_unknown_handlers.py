@@ -14,16 +14,16 @@ class UnknownHandlers:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._said: frozenset[str] = frozenset()
+        self._logged: frozenset[str] = frozenset()
 
     def heard(self, field: str | None) -> None:
         """`field` is the header field of an answer to a lease call that names them."""
         unknown = [] if field is None else [unquote(name.strip()) for name in field.split(",")]
         for handler in unknown:
-            if handler not in self._said:
+            if handler not in self._logged:
                 self._log.say(
                     "warning",
                     f"The service does not know the handler {handler}, so this worker gets no run of it: "
                     "name it in the setting ExecutionRuntime:ExternalHandlers of the service.",
                 )
-        self._said = frozenset(unknown)
+        self._logged = frozenset(unknown)
