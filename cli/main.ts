@@ -14,6 +14,7 @@ import { canonicalExportCommand, canonicalRestoreCommand } from './canonical-sna
 import { canonicalSweepCommand } from './canonical-sweep.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
+import { devCommand } from './dev.ts';
 import { doctorCommand } from './doctor.ts';
 import { translations } from './failures.ts';
 import { identityTokenCommand } from './identity-token.ts';
@@ -42,6 +43,7 @@ const program = new Command('svc')
   .option('--verbose', 'logs each step, and the stack of a failure')
   .addHelpText('after', exits())
   .commandsGroup('This machine:')
+  .addCommand(devCommand())
   .addCommand(initCommand())
   .addCommand(doctorCommand())
   .addCommand(configCommand())

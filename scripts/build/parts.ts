@@ -21,7 +21,7 @@ const firstAnswerMax = 3_800_000;
 /** The parts that belong to no group. Groups name their own budgets in functions/compose/groups. */
 export const sharedParts: Readonly<Record<string, Part>> = {
   /** The run engine, in each function that starts, executes or maintains runs. */
-  runtime: { bytesMax: 143_000, entries: ['functions/compose/execution.ts'], later: true },
+  runtime: { bytesMax: 145_500, entries: ['functions/compose/execution.ts'], later: true },
   /** The published contract. Read on request. */
   documents: {
     bytesMax: 1_240_000,

@@ -20,6 +20,14 @@ export interface ServerReport {
 }
 
 const programs = { 'svc-server': 'functions/embedded.ts', svc: 'cli/main.ts' };
+/** Scripts that `svc dev` starts as processes, and the copy of the client that a worker without one gets. */
+const devScripts = {
+  'dev-server': 'cli/dev/server-main.ts',
+  'dev-worker': 'cli/dev/worker-main.ts',
+  client: 'sdk/typescript/src/index.ts',
+  'client-worker': 'sdk/typescript/src/worker/index.ts',
+  'renewal-thread': 'sdk/typescript/src/worker/renewal-thread.ts',
+};
 const as = 'dist/server';
 /** The schema that `svc api --help` reads on demand, by the path that its code names. */
 const schema = 'contracts/generated/schemas/svc-public.schema.json';
@@ -29,7 +37,7 @@ export async function buildServer(parent: string): Promise<ServerReport> {
   const folder = join(parent, `${name}-${version}`);
   // `pg-native` is another driver of PostgreSQL, which this project never loads.
   const { metafile, files } = await bundle({
-    entryPoints: programs,
+    entryPoints: { ...programs, ...devScripts },
     as,
     external: ['supports-color', 'pg-native'],
     // `svc doctor` compares the running Node with the tested one.
@@ -93,8 +101,8 @@ function sizesOf(metafile: Metafile): readonly PartSize[] {
     return { name: label, bytes: bytesIn(metafile, closure(metafile, outputs, later)), bytesMax };
   };
   return [
-    sizeOf('start of svc-server', [programs['svc-server'], 'functions/embedded-server.ts'], false, 228_000),
-    sizeOf('start of svc', [programs.svc], false, 1_088_000),
+    sizeOf('start of svc-server', [programs['svc-server'], 'functions/embedded-server.ts'], false, 228_800),
+    sizeOf('start of svc', [programs.svc], false, 1_090_000),
     sizeOf('svc-server and svc, whole', Object.values(programs), true, 10_500_000),
   ];
 }

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { FromWorker } from './messages.ts';
+import { scripts } from './scripts.ts';
+import { FilesWatch } from './watch.ts';
+
+/** How a load of the worker ended: its handlers, or why it has none. */
+export type Loaded =
+  | { readonly handlerIds: readonly string[]; readonly reason: null }
+  | { readonly handlerIds: null; readonly reason: string };
+
+/** The longest time that a worker may take to give its runs back. */
+const STOP_MS_MAX = 10_000;
+
+export interface WorkerOptions {
+  /** Absolute. */
+  readonly path: string;
+  readonly address: string;
+  /** Called with the end of each load after the first, and when the process of the worker ends by itself. */
+  readonly heard: (loaded: Loaded) => void;
+}
+
+/** The worker of one module in a process of its own, which a change of the module replaces. The server never stops. */
+export class DevWorker {
+  readonly #options: WorkerOptions;
+  readonly #watch: FilesWatch;
+  #child: ChildProcess | null = null;
+  /** Loads follow each other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #isStale = false;
+  #isOver = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#watch = new FilesWatch(() => this.#change());
+    this.#watch.add(options.path);
+  }
+
+  start(): Promise<Loaded> {
+    const loaded = this.#load();
+    this.#turn = loaded;
+    return loaded;
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    this.#watch.close();
+    await this.#end();
+    await this.#turn;
+  }
+
+  #change(): void {
+    if (this.#isStale || this.#isOver) return;
+    this.#isStale = true;
+    this.#turn = this.#turn.then(async () => {
+      this.#isStale = false;
+      await this.#end();
+      if (!this.#isOver) this.#options.heard(await this.#load());
+    });
+  }
+
+  async #load(): Promise<Loaded> {
+    const { path, address } = this.#options;
+    const child = spawn(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
+        '--enable-source-maps',
+        scripts.worker,
+        path,
+      ],
+      {
+        // A group of its own: Ctrl-C reaches `svc dev` alone, which stops the worker before the server.
+        detached: true,
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        env: { ...process.env, SVC_BASE_URL: address },
+      },
+    );
+    this.#child = child;
+    return new Promise((settle) => {
+      let isReady = false;
+      child.on('message', (message: FromWorker) => {
+        if (message.kind === 'loaded') return this.#watch.add(message.path);
+        isReady = message.kind === 'ready';
+        if (message.kind === 'ready') settle({ handlerIds: message.handlerIds, reason: null });
+        else settle({ handlerIds: null, reason: message.reason });
+      });
+      child.once('exit', (code, signal) => {
+        const ended = { handlerIds: null, reason: `its process ended with ${code ?? signal}` };
+        settle(ended);
+        // Otherwise this object ended it, for a change or a stop.
+        if (isReady && this.#child === child) this.#options.heard(ended);
+      });
+    });
+  }
+
+  /** Ends the process. Its runs are given back: the next one continues them. */
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    if (child.connected) child.send({ kind: 'stop' });
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+    await exit;
+    clearTimeout(timer);
+  }
+}
