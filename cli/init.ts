@@ -24,9 +24,13 @@ export function initCommand(): Command {
   );
   return withInitOptions(command)
     .addHelpText('after', examples)
-    .action((options: InitOptions, invoked: Command) =>
-      options.addIdentity === undefined ? init(options) : add(options.addIdentity, options, invoked),
-    );
+    .action(async (options: InitOptions, invoked: Command) => {
+      if (options.starter === true) {
+        const { starter } = await import('./init/starter.ts');
+        return printLine(starter(options, invoked));
+      }
+      return options.addIdentity === undefined ? init(options) : add(options.addIdentity, options, invoked);
+    });
 }
 
 async function init(options: InitOptions): Promise<void> {
@@ -150,6 +154,7 @@ Examples:
   $ svc init --tenant acme --product shop --handler refund.pay
   $ svc init --out /etc/svc --data-dir /var/lib/svc --tenant acme --product shop --yes
   $ svc init --add-identity reports
+  $ svc init --starter --out my-app --language python
   $ svc init --database postgresql --connection-string-file db.url --tenant acme --product shop
   $ svc init --issuer google --audience https://svc.example.com --principal api@my-project.iam.gserviceaccount.com \\
       --tenant acme --product shop

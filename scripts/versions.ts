@@ -37,6 +37,7 @@ const places: readonly Place[] = [
   { path: 'contracts/public-sdk-surface.json', read: member('catalogVersion') },
   { path: 'contracts/generated/openapi/svc.json', read: member('info', 'version') },
   { path: 'sdk/typescript/package.json', read: member('version') },
+  { path: 'create-svc-app/package.json', read: member('version') },
   { path: 'sdk/typescript/src/generated/version.ts', read: match(/^export const VERSION = '([^']+)'/m) },
   { path: 'sdk/python/src/svc_client/_generated/version.py', read: match(/^VERSION = "([^"]+)"/m) },
   { path: 'sdk/wire/requests.json', read: member('version') },

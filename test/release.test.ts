@@ -43,6 +43,7 @@ const VERSIONED = [
   CATALOG,
   OPENAPI,
   'sdk/typescript/package.json',
+  'create-svc-app/package.json',
   'sdk/typescript/src/generated/version.ts',
   'sdk/python/src/svc_client/_generated/version.py',
   'sdk/wire/requests.json',

@@ -32,7 +32,7 @@ test('a worker takes 32 handlers at most', () => {
   expect(inGroups([])).toEqual([]);
 });
 
-test('settings are told from the file', () => {
+test('settings and the file are kept apart', () => {
   expect(argumentsOf(['--Records:Enabled=false', 'worker.ts', '--Environment=Test'])).toEqual({
     worker: 'worker.ts',
     settings: ['--Records:Enabled=false', '--Environment=Test'],

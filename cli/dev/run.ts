@@ -28,6 +28,10 @@ export async function dev(
 ): Promise<void> {
   if (worker !== null && !existsSync(worker))
     throw new ToolError(`There is no file ${worker}`, exitCodes.notFound);
+  if (worker?.endsWith('.py') === true) {
+    const message = `dev runs modules of Node. Leave ${worker} out here, and run it with SVC_BASE_URL in another terminal`;
+    throw new ToolError(message, exitCodes.usage);
+  }
   const port = options.port === undefined ? [] : [`--port=${options.port}`];
   const devs = devSettings(inputOf('embedded', [...given, ...port]));
   if (options.reset === true)

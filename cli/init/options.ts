@@ -30,6 +30,9 @@ export interface InitOptions {
   readonly yes?: true;
   readonly force?: true;
   readonly addIdentity?: string;
+  readonly starter?: true;
+  readonly language?: string;
+  readonly from?: string;
 }
 
 export function withInitOptions(command: Command): Command {
@@ -80,6 +83,15 @@ function initOptions(): Option[] {
       '--add-identity <principal>',
       'adds an application to the settings in --out, with the grants of the one that is there (and --tenant)',
     ),
+    new Option(
+      '--starter',
+      'writes an application with handlers, a test and requests into --out, and no settings',
+    ),
+    new Option('--language <name>', 'of the application (default: typescript)').choices([
+      'typescript',
+      'python',
+    ]),
+    new Option('--from <folder>', 'takes the packages of the application from files of this folder'),
   ];
 }
 

@@ -47,6 +47,7 @@ export async function buildServer(parent: string): Promise<ServerReport> {
   const code = join(folder, 'lib/code');
   await writeFiles(code, files);
   await copyDocs(code);
+  await cp(join(root, 'create-svc-app/templates'), join(code, 'templates'), { recursive: true });
   await copy([schema, 'LICENSE', 'CHANGELOG.md'], folder);
   await Promise.all(Object.keys(programs).map((program) => writeProgram(folder, program)));
   const description = {

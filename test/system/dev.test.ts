@@ -148,6 +148,13 @@ describe('svc-server dev refuses', () => {
     ['a setting that does not exist', {}, ['--Server:Prot=1'], /Server:Prot/, 2],
     ['an option that does not exist', {}, ['--sede'], /--sede is no option of dev/, 2],
     ['a file that does not exist', {}, ['missing.ts'], /There is no file missing\.ts/, 3],
+    [
+      'a program of Python',
+      { 'worker.py': '' },
+      ['worker.py'],
+      /dev runs modules of Node\. Leave worker\.py out/,
+      2,
+    ],
     ['two files', { 'a.ts': '', 'b.ts': '' }, ['a.ts', 'b.ts'], /dev runs one file, not 2/, 2],
     [
       'to remove data that is elsewhere',

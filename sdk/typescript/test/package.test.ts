@@ -85,7 +85,7 @@ describe('the package', () => {
           ),
         )
         .concat(
-          'attempt backoff carry-out context delivery delivery-answer errors index legible log loop-renewals lossless-json next-runs options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals web worker'
+          'attempt backoff carry-out context delivery delivery-answer errors index legible log loop-renewals lossless-json next-runs options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals unknown-handlers web worker'
             .split(' ')
             .map((name) => `worker/${name}`),
         );

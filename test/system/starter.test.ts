@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildServer } from '../../scripts/build/server.ts';
+import { requestsIn } from './http-file.ts';
+import { Program, root } from './program.ts';
+
+const run = promisify(execFile);
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-starter-')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const packages = join(folder, 'packages');
+const bin = join(root, 'node_modules/.bin');
+let server = '';
+let client = '';
+
+/** The packages as files: the server, and the client in the form in which it is published. */
+beforeAll(async () => {
+  server = (await buildServer(packages)).archive;
+  const unpacked = join(folder, 'client');
+  mkdirSync(unpacked);
+  const sdk = join(root, 'sdk/typescript');
+  for (const file of ['package.json', 'README.md', 'api.md', 'LICENSE'])
+    writeFileSync(join(unpacked, file), readFileSync(join(sdk, file)));
+  await run(join(bin, 'tsc'), ['-p', sdk, '--outDir', join(unpacked, 'dist')]);
+  const words = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', packages];
+  const { stdout } = await run('npm', words, { cwd: unpacked });
+  const [packed] = JSON.parse(stdout) as [{ readonly filename: string }];
+  client = join(packages, packed.filename);
+  writeFileSync(join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl'), '');
+});
+
+const create = (words: readonly string[]) =>
+  new Program([join(root, 'create-svc-app/main.js'), ...words], { cwd: folder });
+
+async function made(name: string, ...words: readonly string[]): Promise<string> {
+  await using program = create([name, '--from', packages, ...words]);
+  expect(await program.exit, program.stderr).toEqual({ code: 0, signal: null });
+  return join(folder, name);
+}
+
+/** What `npm install` does with these files, without a registry for the tools of development. */
+async function install(app: string): Promise<void> {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  const own = { ...dependencies, '@svc-runtime/server': devDependencies['@svc-runtime/server'] ?? '' };
+  expect(own).toEqual({ '@svc-runtime/client': `file:${client}`, '@svc-runtime/server': `file:${server}` });
+  for (const [name, place] of Object.entries(own)) {
+    const into = join(app, 'node_modules', name);
+    mkdirSync(into, { recursive: true });
+    await run('tar', ['-xzf', place.replace('file:', ''), '-C', into, '--strip-components=1']);
+  }
+  mkdirSync(join(app, 'node_modules/.bin'));
+  symlinkSync('../@svc-runtime/server/bin/svc-server', join(app, 'node_modules/.bin/svc-server'));
+  mkdirSync(join(app, 'node_modules/@types'));
+  symlinkSync(join(root, 'node_modules/@types/node'), join(app, 'node_modules/@types/node'));
+}
+
+async function succeeds(words: readonly string[], cwd: string): Promise<string> {
+  await using program = new Program(words, { cwd });
+  expect(await program.exit, program.stdout + program.stderr).toEqual({ code: 0, signal: null });
+  return program.stdout;
+}
+
+const filesOf = (path: string) =>
+  Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')]));
+
+describe('the starter in TypeScript', () => {
+  let app = '';
+  beforeAll(async () => {
+    app = await made('My App');
+    await install(app);
+  });
+
+  test('is a whole application', () => {
+    const names = [
+      '.gitignore',
+      'AGENTS.md',
+      'README.md',
+      'node_modules',
+      'package.json',
+      'requests.http',
+      'start.ts',
+      'tsconfig.json',
+      'worker.test.ts',
+      'worker.ts',
+    ];
+    expect(readdirSync(app).toSorted()).toEqual(names);
+    expect(JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'))).toMatchObject({ name: 'my-app' });
+    const readme = readFileSync(join(app, 'README.md'), 'utf8');
+    expect(readme).toMatch(/^# my-app\n/);
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
+    expect(readFileSync(join(app, 'AGENTS.md'), 'utf8').match(/^\d+\. /gm)).toHaveLength(10);
+    for (const name of names.filter((each) => each !== 'node_modules'))
+      expect(readFileSync(join(app, name), 'utf8')).not.toMatch(/__[A-Z]+__/);
+  });
+
+  test('has no type errors, and its own test passes', async () => {
+    await succeeds([join(root, 'node_modules/typescript/bin/tsc')], app);
+    expect(await succeeds(['--test'], app)).toMatch(/pass 2\n[^]*fail 0\n/);
+  });
+
+  test('answers the requests of its file', async () => {
+    const words = ['node_modules/.bin/svc-server', 'dev', 'worker.ts', '--port', '0'];
+    await using program = new Program(words, { cwd: app });
+    const [, address = ''] = await program.says(/^ {2}api +(\S+)$/m);
+    const requests = requestsIn(readFileSync(join(app, 'requests.http'), 'utf8'), { host: address });
+    const statuses: number[] = [];
+    for (const { url, ...request } of requests) statuses.push((await fetch(url, request)).status);
+    expect(statuses).toEqual([200, 200, 202, 202, 200]);
+    program.signal('SIGINT');
+    expect((await program.exit).code).toBe(0);
+  });
+
+  test('is what svc init --starter makes, from the source and from the package', async () => {
+    for (const name of ['node_modules', '.svc']) rmSync(join(app, name), { recursive: true });
+    const tools = [join(root, 'cli/main.ts'), join(folder, 'unpacked/package/bin/svc')];
+    mkdirSync(join(folder, 'unpacked'));
+    await run('tar', ['-xzf', server, '-C', join(folder, 'unpacked')]);
+    for (const [at, tool] of tools.entries()) {
+      const out = join(folder, String(at), 'My App');
+      await succeeds([tool, 'init', '--starter', '--out', out, '--from', packages], folder);
+      expect(filesOf(out)).toEqual(filesOf(app));
+    }
+  });
+});
+
+test('the starter in Python names the wheel', async () => {
+  const app = await made('python-app', '--language', 'python');
+  expect(readFileSync(join(app, 'requirements.txt'), 'utf8')).toBe(
+    `${join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl')}\n`,
+  );
+  expect(Object.values(filesOf(app)).join('')).not.toMatch(/__(NAME|WHEEL|RUN|CLIENT|SERVER)__/);
+  expect(readdirSync(app)).toContain('test_worker.py');
+});
+
+describe('the starter refuses', () => {
+  test.each<[string, readonly string[], RegExp]>([
+    ['a folder with files', ['packages'], /packages is not empty/],
+    ['no folder', [], /name one folder/],
+    ['another language', ['a', '--language', 'cobol'], /the language is one of typescript, python/],
+    ['an option that it does not have', ['a', '--lang', 'python'], /Unknown option '--lang'/],
+    ['packages that are not there', ['a', '--from', 'nowhere'], /there is no folder nowhere/],
+    ['a folder without packages', ['a', '--from', 'client'], /holds no package of the server/],
+  ])('%s', async (_, words, message) => {
+    await using program = create(words);
+    expect((await program.exit).code).toBe(2);
+    expect(program.stderr).toMatch(message);
+    expect(existsSync(join(folder, 'a'))).toBe(false);
+  });
+});
