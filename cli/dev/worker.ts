@@ -12,6 +12,9 @@ export type Loaded =
 /** The longest time that a worker may take to give its runs back. */
 const STOP_MS_MAX = 10_000;
 
+/** After this time `svc dev` shows its address although the worker is not there. */
+const LOAD_MS_MAX = 10_000;
+
 export interface WorkerOptions {
   /** Absolute. */
   readonly path: string;
@@ -36,10 +39,17 @@ export class DevWorker {
     this.#watch.add(options.path);
   }
 
-  start(): Promise<Loaded> {
-    const loaded = this.#load();
-    this.#turn = loaded;
-    return loaded;
+  /** The first load, or its present state when that takes long: the end is heard then. `null` if a change came first. */
+  async start(): Promise<Loaded | null> {
+    const load = this.#load();
+    this.#turn = load;
+    const slow = Promise.withResolvers<null>();
+    const timer = setTimeout(() => slow.resolve(null), LOAD_MS_MAX);
+    const isSlow = await Promise.race([load.then(() => false), slow.promise.then(() => true)]);
+    clearTimeout(timer);
+    if (!isSlow) return load;
+    this.#turn = load.then((loaded) => this.#hear(loaded));
+    return { handlerIds: null, reason: 'it is still loading' };
   }
 
   async stop(): Promise<void> {
@@ -52,14 +62,21 @@ export class DevWorker {
   #change(): void {
     if (this.#isStale || this.#isOver) return;
     this.#isStale = true;
+    // A load that never ends must not hold up the next one.
+    const ended = this.#end();
     this.#turn = this.#turn.then(async () => {
+      await ended;
       this.#isStale = false;
-      await this.#end();
-      if (!this.#isOver) this.#options.heard(await this.#load());
+      if (!this.#isOver) this.#hear(await this.#load());
     });
   }
 
-  async #load(): Promise<Loaded> {
+  #hear(loaded: Loaded | null): void {
+    if (loaded !== null && !this.#isOver) this.#options.heard(loaded);
+  }
+
+  /** `null` if this object ended the process while it loaded. */
+  async #load(): Promise<Loaded | null> {
     const { path, address } = this.#options;
     const child = spawn(
       process.execPath,
@@ -88,9 +105,9 @@ export class DevWorker {
       });
       child.once('exit', (code, signal) => {
         const ended = { handlerIds: null, reason: `its process ended with ${code ?? signal}` };
-        settle(ended);
-        // Otherwise this object ended it, for a change or a stop.
-        if (isReady && this.#child === child) this.#options.heard(ended);
+        const endedAlone = this.#child === child;
+        settle(endedAlone ? ended : null);
+        if (isReady && endedAlone) this.#hear(ended);
       });
     });
   }

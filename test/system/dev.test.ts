@@ -109,6 +109,22 @@ describe('svc-server dev', () => {
     expect(crashed.handlerId).toBe('crash');
   });
 
+  test('replaces a file that never ends to load, and leaves nothing behind when it is killed', async () => {
+    const cwd = fresh({
+      'worker.ts': "console.log('begun'); await new Promise((never) => setInterval(never, 1e9));\n",
+    });
+    await using program = dev(cwd, 'worker.ts');
+    await program.says(/^begun$/m);
+    writeFileSync(join(cwd, 'worker.ts'), 'export const handlers = { quick: () => 1 };\n');
+    await program.says(/^worker\.ts is reloaded: quick$/m);
+    const address = await addressOf(program);
+    expect(await started(address, 'quick', 1)).toMatchObject({ status: 'succeeded' });
+    program.signal('SIGKILL');
+    await refusesConnections(Number(new URL(address).port));
+    // The output is open as long as a child has it.
+    expect((await program.exit).signal).toBe('SIGKILL');
+  });
+
   test('stores sample data once, and removes it only when that is meant', async () => {
     const cwd = fresh();
     await using first = dev(cwd, '--seed');
