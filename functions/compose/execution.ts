@@ -113,15 +113,13 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     world,
     node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
     registry,
-    workerHandlers: workerHandlersOf(settings),
-    policies: productPoliciesOf(settings),
+    ...rulesOf(settings),
     local,
     ...(cloud === null ? {} : { queue: cloud.queue }),
     usesReadyRuns: role === 'service',
     blobs: processBlobsOf(parts),
     log,
     saw: parts.damage.saw,
-    options: optionsOf(settings),
     settlesDueRuns: () => started,
     handlers,
     engine: {
@@ -214,6 +212,11 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
       ),
     );
   }
+}
+
+function rulesOf(settings: Settings) {
+  const policies = productPoliciesOf(settings);
+  return { options: optionsOf(settings), policies, workerHandlers: workerHandlersOf(settings) };
 }
 
 function workerHandlersOf(settings: Settings): WorkerHandlersOptions {
