@@ -12,7 +12,7 @@ export { bytesIn, closure, start } from './build/parts.ts';
 
 /**
  * `npm run build` fills `dist/functions/` and packs it as `dist/functions.zip`, which can be deployed as it is; and makes
- * `dist/svc-<version>.tgz`, the embedded server and the operator tool for a machine. A cold start reads a handful of files instead of thousands, and each function only
+ * `dist/svc-runtime-server-<version>.tgz`, the package of the embedded server and the operator tool for a machine. A cold start reads a handful of files instead of thousands, and each function only
  * those of its own group and provider.
  */
 

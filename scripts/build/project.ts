@@ -8,6 +8,9 @@ export interface ProjectPackage {
   readonly name: string;
   readonly version: string;
   readonly license: string;
+  readonly homepage: string;
+  readonly repository: { readonly type: string; readonly url: string };
+  readonly bugs: { readonly url: string };
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }

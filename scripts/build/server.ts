@@ -1,20 +1,24 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Metafile } from 'esbuild';
+import { archiveName, commonKeywords, registryMembers, SCOPE } from '../packages/metadata.ts';
+import { withAbsoluteLinks } from '../packages/readme.ts';
 import { bundle, copyDocs, writeFiles } from './bundle.ts';
 import { budgetFaults, bytesIn, closure, outputOf, type PartSize } from './parts.ts';
 import { projectPackage, root } from './project.ts';
 
 /**
- * The embedded server and the operator tool as one package without dependencies: `svc-<version>/`, and the same as an archive
- * that `npm install --global` or `tar` unpacks.
+ * `@svc-runtime/server`: the embedded server and the operator tool as one package without dependencies, as a folder and as an
+ * archive that `npm install` or `tar` unpacks.
  */
 
 export interface ServerReport {
   readonly folder: string;
   readonly archive: string;
+  /** The packages whose code is in the bundle, by their folder in the lock file. */
+  readonly bundled: readonly string[];
   readonly sizes: readonly PartSize[];
   readonly faults: readonly string[];
 }
@@ -28,16 +32,40 @@ const devScripts = {
   'client-worker': 'sdk/typescript/src/worker/index.ts',
   'renewal-thread': 'sdk/typescript/src/worker/renewal-thread.ts',
 };
+const library = { compose: 'functions/composed-service.ts' };
+/** `npx @svc-runtime/server` runs the command that is named like the package. */
+const bin = { server: 'bin/svc-server', 'svc-server': 'bin/svc-server', svc: 'bin/svc' };
 const as = 'dist/server';
 /** The schema that `svc api --help` reads on demand, by the path that its code names. */
 const schema = 'contracts/generated/schemas/svc-public.schema.json';
+const SETTINGS_SCHEMA = 'svcsettings.schema.json';
+
+const metadata = {
+  name: `${SCOPE}/server`,
+  description:
+    'Tenant-scoped canonical store, durable execution runtime and one public contract over both, on one machine',
+  directory: '.',
+  keywords: [
+    ...commonKeywords,
+    'server',
+    'sqlite',
+    'postgresql',
+    'mysql',
+    'firestore',
+    'mcp',
+    'vector-search',
+  ],
+};
+
+/** The folder and the archive of the package, without the ending. */
+const place = () => archiveName(metadata.name).replace(/\.tgz$/, '');
 
 export async function buildServer(parent: string): Promise<ServerReport> {
-  const { name, version, license, devDependencies } = projectPackage();
-  const folder = join(parent, `${name}-${version}`);
+  const { name, version, devDependencies } = projectPackage();
+  const folder = join(parent, place());
   // `pg-native` is another driver of PostgreSQL, which this project never loads.
   const { metafile, files } = await bundle({
-    entryPoints: { ...programs, ...devScripts },
+    entryPoints: { ...programs, ...library, ...devScripts },
     as,
     external: ['supports-color', 'pg-native'],
     // `svc doctor` compares the running Node with the tested one.
@@ -48,26 +76,77 @@ export async function buildServer(parent: string): Promise<ServerReport> {
   await writeFiles(code, files);
   await copyDocs(code);
   await cp(join(root, 'create-svc-app/templates'), join(code, 'templates'), { recursive: true });
-  await copy([schema, 'LICENSE', 'CHANGELOG.md'], folder);
+  await copy([schema, 'LICENSE', 'infra/embedded'], folder);
+  await cp(join(root, 'docs/reference', SETTINGS_SCHEMA), join(folder, SETTINGS_SCHEMA));
+  await copyPage('CHANGELOG.md', '.', folder);
+  await copyPage('packages/server/README.md', 'packages/server', folder);
+  await writeTypes(code);
   await Promise.all(Object.keys(programs).map((program) => writeProgram(folder, program)));
-  const description = {
-    name,
-    version,
-    private: true,
-    license,
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(description(), null, 2)}\n`);
+  const sizes = sizesOf(metafile);
+  const archive = await pack(folder, parent);
+  return { folder, archive, bundled: bundledPackages(metafile), sizes, faults: budgetFaults(sizes) };
+}
+
+function description() {
+  return {
+    ...registryMembers(metadata),
     type: 'module',
-    bin: Object.fromEntries(Object.keys(programs).map((program) => [program, `bin/${program}`])),
+    bin,
+    exports: {
+      './compose': { types: './lib/code/compose.d.ts', default: './lib/code/compose.js' },
+      [`./${SETTINGS_SCHEMA}`]: `./${SETTINGS_SCHEMA}`,
+      './package.json': './package.json',
+    },
     engines: { node: '>=24' },
   };
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(description, null, 2)}\n`);
-  const sizes = sizesOf(metafile);
-  return { folder, archive: await pack(folder, parent), sizes, faults: budgetFaults(sizes) };
+}
+
+/** Declares the importable module. The types beside it import nothing, so that they need no other file of the sources. */
+async function writeTypes(code: string): Promise<void> {
+  const words = [
+    '--ignoreConfig',
+    '--declaration',
+    '--emitDeclarationOnly',
+    '--target',
+    'es2024',
+    '--strict',
+  ];
+  const types = 'composed-service-types';
+  const source = join(root, 'functions', `${types}.ts`);
+  const places = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types'), '--outDir', code];
+  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), [...words, ...places, source], {
+    cwd: root,
+  });
+  const lines = [
+    `import type { ComposeService } from './${types}.js';`,
+    `export type { ComposedService, ComposedServiceOptions, ComposeService } from './${types}.js';`,
+    '/** Puts the service together in this process. Throws an error that lists the faults of the settings. */',
+    'export declare const composeService: ComposeService;',
+  ];
+  await writeFile(join(code, 'compose.d.ts'), `${lines.join('\n')}\n`);
+}
+
+/** The folders of `node_modules` of which the bundle holds code. */
+function bundledPackages(metafile: Metafile): string[] {
+  const folders = Object.values(metafile.outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .flatMap(([path, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? (/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []) : [],
+    );
+  return [...new Set(folders)].sort();
+}
+
+/** Copies a page to the root of the package, with links that work there. */
+async function copyPage(path: string, directory: string, folder: string): Promise<void> {
+  const text = await readFile(join(root, path), 'utf8');
+  await writeFile(join(folder, basename(path)), withAbsoluteLinks(text, directory));
 }
 
 async function copy(paths: readonly string[], folder: string): Promise<void> {
   for (const path of paths) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await cp(join(root, path), join(folder, path));
+    await cp(join(root, path), join(folder, path), { recursive: true });
   }
 }
 
@@ -91,8 +170,7 @@ async function writeProgram(folder: string, program: string): Promise<void> {
 async function pack(folder: string, parent: string): Promise<string> {
   const words = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', parent];
   await promisify(execFile)('npm', words, { cwd: folder });
-  const { name, version } = projectPackage();
-  return join(parent, `${name}-${version}.tgz`);
+  return join(parent, archiveName(metadata.name));
 }
 
 /** The JavaScript that each program reads at its start, and the whole. */

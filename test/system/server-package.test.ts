@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +16,7 @@ import { buildServer, type ServerReport } from '../../scripts/build/server.ts';
 import { hashesOf } from '../security/bundle.ts';
 import { emptyProject } from '../support/google-cloud/project.ts';
 import { GoogleCloudServer } from '../support/google-cloud/server.ts';
-import { commit, Program } from './program.ts';
+import { commit, Program, root } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-server-package-'));
 const unpacked = join(folder, 'opt');
@@ -38,8 +46,16 @@ describe('the package of the embedded server and the tool', () => {
   test('is within its budgets, has no dependencies, and the same bytes in every folder', async () => {
     expect(report.faults).toEqual([]);
     const own: unknown = JSON.parse(readFileSync(join(report.folder, 'package.json'), 'utf8'));
-    expect(own).toMatchObject({ version: description.version, bin: { svc: 'bin/svc' } });
-    expect(own).not.toHaveProperty('dependencies');
+    expect(own).toMatchObject({
+      name: '@svc-runtime/server',
+      version: description.version,
+      // npx runs the command that has the last part of the package's name.
+      bin: { server: 'bin/svc-server', 'svc-server': 'bin/svc-server', svc: 'bin/svc' },
+      repository: description.repository,
+      publishConfig: { access: 'public' },
+    });
+    for (const member of ['private', 'dependencies', 'scripts']) expect(own).not.toHaveProperty(member);
+    expect(report.bundled).toContain('node_modules/pg');
     const other = await buildServer(join(folder, 'another place'));
     expect(hashesOf(other.folder)).toEqual(hashesOf(report.folder));
     expect(readFileSync(other.archive).equals(readFileSync(report.archive))).toBe(true);
@@ -72,6 +88,46 @@ describe('the package of the embedded server and the tool', () => {
     expect(await output(['config', 'check'])).not.toBe('');
     expect(await output(['doctor', '--output', 'json'])).toContain('"node"');
     expect(await output(['api', 'startExecutionRun', '--help'])).toContain('handlerId');
+  });
+
+  test('puts the service together in the process of another program, which compiles against it', async () => {
+    const place = join(folder, 'consumer');
+    mkdirSync(join(place, 'node_modules/@svc-runtime'), { recursive: true });
+    symlinkSync(join(unpacked, 'package'), join(place, 'node_modules/@svc-runtime/server'));
+    writeFileSync(join(place, 'package.json'), '{"type":"module"}');
+    const readme = readFileSync(join(unpacked, 'package/README.md'), 'utf8');
+    const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+    const program = example
+      .replaceAll('/tmp', place)
+      .replace('console.log', 'await service.start();\nconsole.log');
+    writeFileSync(join(place, 'program.ts'), program);
+    const wrong = `import { composeService } from '@svc-runtime/server/compose';
+      // @ts-expect-error: settings are texts
+      await composeService({ settings: { 'Server:Port': 0 } });`;
+    writeFileSync(join(place, 'wrong.ts'), wrong);
+    const flags = '--ignoreConfig --strict --noEmit --module nodenext --target es2024 --types node'.split(
+      ' ',
+    );
+    const files = ['program.ts', 'wrong.ts', '--typeRoots', join(root, 'node_modules/@types')];
+    execFileSync(join(root, 'node_modules/.bin/tsc'), [...flags, ...files], { cwd: place, encoding: 'utf8' });
+    await using running = new Program(['program.ts'], { cwd: place });
+    expect([(await running.exit).code, running.stdout, running.stderr]).toEqual([0, '200\n', '']);
+    expect(existsSync(join(place, 'test.db'))).toBe(true);
+  });
+
+  test('refuses settings with faults there, and names them', async () => {
+    const module = join(report.folder, 'lib/code/compose.js');
+    const settings = { 'Server:Port': 'many', 'Nothing:Here': '1' };
+    const call = `(await import('${module}')).composeService({ settings: ${JSON.stringify(settings)} })`;
+    await using running = new Program(
+      ['-e', `await (${call}).catch((error) => console.log(error.message))`],
+      {
+        cwd: folder,
+      },
+    );
+    expect((await running.exit).code).toBe(0);
+    expect(running.stdout).toMatch(/^The configuration has 2 faults:/);
+    for (const key of Object.keys(settings)) expect(running.stdout).toContain(key);
   });
 
   test('checks a project in Google Cloud with the credentials of the machine', async () => {
