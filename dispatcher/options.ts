@@ -9,7 +9,7 @@ import type { DispatcherWorld } from './world.ts';
  */
 export type Handler = (event: OutboxEvent, context: HandlerContext) => unknown;
 
-interface HandlerContext {
+export interface HandlerContext {
   /**
    * Aborted, with a `DeliveryAborted` as its reason, when the lease is lost, the handler's time is over, or the
    * dispatcher stops. The dispatcher ignores the return value of an aborted handler.

@@ -43,7 +43,7 @@ test.each(await installedNodes())('the dispatcher delivers events on Node %s', a
     bundle: true,
     format: 'esm',
     platform: 'node',
-    target: 'node20.3',
+    target: 'node20.19',
     write: false,
   });
   const file = join(folder, 'program.mjs');

@@ -13,7 +13,7 @@ const files = globSync(['sdk/typescript/src/**/*.ts', 'dispatcher/*.ts'], { cwd:
   .sort();
 
 /**
- * Names that the types of Node 24 and of browsers know and Node 20.3 does not have. The compiler finds those of the
+ * Names that the types of Node 24 and of browsers know and Node 20.19 does not have. The compiler finds those of the
  * language itself: `lib` of `sdk/typescript` and `dispatcher` ends with ES2023.
  */
 const newer: readonly (readonly [name: string, pattern: RegExp])[] = [
@@ -41,7 +41,7 @@ function newerThanNode20(text: string): string[] {
 
 describe('the published client and the dispatcher on Node 20', () => {
   test('the package of the client promises it', () => {
-    expect(client.engines.node).toBe('>=20.3');
+    expect(client.engines.node).toBe('>=20.19');
   });
 
   test('use no name that Node 20 lacks', () => {

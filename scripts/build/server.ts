@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { archiveName, commonKeywords, registryMembers, SCOPE } from '../packages/metadata.ts';
-import { withAbsoluteLinks } from '../packages/readme.ts';
+import { compile, copyCommonFiles, copyPage, packFolder, writeManifest } from '../packages/npm-archive.ts';
 import { bundle, copyDocs, writeFiles } from './bundle.ts';
 import { budgetFaults, bytesIn, closure, outputOf, type PartSize } from './parts.ts';
 import { projectPackage, root } from './project.ts';
@@ -76,15 +74,15 @@ export async function buildServer(parent: string): Promise<ServerReport> {
   await writeFiles(code, files);
   await copyDocs(code);
   await cp(join(root, 'create-svc-app/templates'), join(code, 'templates'), { recursive: true });
-  await copy([schema, 'LICENSE', 'infra/embedded'], folder);
+  await copy([schema, 'infra/embedded'], folder);
   await cp(join(root, 'docs/reference', SETTINGS_SCHEMA), join(folder, SETTINGS_SCHEMA));
-  await copyPage('CHANGELOG.md', '.', folder);
+  await copyCommonFiles(folder);
   await copyPage('packages/server/README.md', 'packages/server', folder);
   await writeTypes(code);
   await Promise.all(Object.keys(programs).map((program) => writeProgram(folder, program)));
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(description(), null, 2)}\n`);
+  await writeManifest(folder, description());
   const sizes = sizesOf(metafile);
-  const archive = await pack(folder, parent);
+  const archive = await packFolder(folder, parent);
   return { folder, archive, bundled: bundledPackages(metafile), sizes, faults: budgetFaults(sizes) };
 }
 
@@ -104,20 +102,10 @@ function description() {
 
 /** Declares the importable module. The types beside it import nothing, so that they need no other file of the sources. */
 async function writeTypes(code: string): Promise<void> {
-  const words = [
-    '--ignoreConfig',
-    '--declaration',
-    '--emitDeclarationOnly',
-    '--target',
-    'es2024',
-    '--strict',
-  ];
+  const flags =
+    '--ignoreConfig --declaration --emitDeclarationOnly --target es2024 --strict --types node'.split(' ');
   const types = 'composed-service-types';
-  const source = join(root, 'functions', `${types}.ts`);
-  const places = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types'), '--outDir', code];
-  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), [...words, ...places, source], {
-    cwd: root,
-  });
+  await compile([...flags, '--outDir', code, join(root, 'functions', `${types}.ts`)]);
   const lines = [
     `import type { ComposeService } from './${types}.js';`,
     `export type { ComposedService, ComposedServiceOptions, ComposeService } from './${types}.js';`,
@@ -135,12 +123,6 @@ function bundledPackages(metafile: Metafile): string[] {
       bytesInOutput > 0 ? (/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []) : [],
     );
   return [...new Set(folders)].sort();
-}
-
-/** Copies a page to the root of the package, with links that work there. */
-async function copyPage(path: string, directory: string, folder: string): Promise<void> {
-  const text = await readFile(join(root, path), 'utf8');
-  await writeFile(join(folder, basename(path)), withAbsoluteLinks(text, directory));
 }
 
 async function copy(paths: readonly string[], folder: string): Promise<void> {
@@ -164,13 +146,6 @@ async function writeProgram(folder: string, program: string): Promise<void> {
   ];
   await writeFile(path, `${lines.join('\n')}\n`);
   await chmod(path, 0o755);
-}
-
-/** npm gives each file of an archive the same date and owner, so that the same files make the same bytes. */
-async function pack(folder: string, parent: string): Promise<string> {
-  const words = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', parent];
-  await promisify(execFile)('npm', words, { cwd: folder });
-  return join(parent, archiveName(metadata.name));
 }
 
 /** The JavaScript that each program reads at its start, and the whole. */

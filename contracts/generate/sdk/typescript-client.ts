@@ -257,7 +257,7 @@ export function typescriptPackage(contract: SdkContract, license: string): strin
     license,
     type: 'module',
     sideEffects: false,
-    engines: { node: '>=20.3' },
+    engines: { node: '>=20.19' },
     exports: typescriptEntries(contract),
     files: ['dist', 'api.md'],
   };

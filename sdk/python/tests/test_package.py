@@ -106,7 +106,7 @@ def test_holds_these_files_and_no_others(built: tuple[Path, Path]) -> None:
 
 def test_has_the_name_under_which_its_readme_installs_it(built: tuple[Path, Path]) -> None:
     [pattern] = re.findall(
-        r'^pip install "\$\(ls /path/to/sdk/python/dist/(\S+)\)\[async\]"', README, re.MULTILINE
+        r'^pip install "\$\(ls /path/to/dist/packages/(\S+)\)\[async\]"', README, re.MULTILINE
     )
     assert built[0].match(pattern)
     assert "](../../docs/guides/README.md)" in README

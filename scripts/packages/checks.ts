@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { root } from '../build/project.ts';
+
+const run = promisify(execFile);
+const bin = join(root, 'node_modules/.bin');
+
+/** The programs that look at an archive as the tools of its users would, and their findings. */
+export async function registryFaults(archive: string): Promise<string[]> {
+  const attw = ['--profile', 'esm-only', '--format', 'ascii', '--no-emoji', '--no-color'];
+  const programs = [
+    ['publint', ['run', archive, '--strict']],
+    // A schema is no module, and has no types.
+    ['attw', [archive, ...attw, '--exclude-entrypoints', './svcsettings.schema.json']],
+  ] as const;
+  const outcomes = programs.map(async ([program, words]) => {
+    try {
+      await run(join(bin, program), words, { cwd: root, env: { ...process.env, NO_COLOR: '1' } });
+      return [];
+    } catch (error) {
+      const { stdout, stderr, message } = error as Error & { stdout: string; stderr: string };
+      return [`${program} of ${basename(archive)}: ${`${stdout}${stderr}`.trim() || message}`];
+    }
+  });
+  return (await Promise.all(outcomes)).flat();
+}

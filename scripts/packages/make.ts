@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { root } from '../build/project.ts';
+import { registryFaults } from './checks.ts';
+import { contentFaults, pinnedPaths, unpack } from './contents.ts';
+import type { Recipe } from './recipes.ts';
+import { billOf } from './sbom.ts';
+
+export interface MakeOptions {
+  /** Receives the archives, the bills of materials and `SHA256SUMS`. */
+  readonly outdir: string;
+  /** Writes the lists of files instead of comparing with them. */
+  readonly accept: boolean;
+  readonly onMade: (archive: ArchiveReport) => void;
+}
+
+export interface ArchiveReport {
+  readonly id: string;
+  readonly file: string;
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly files: number;
+  readonly sha256: string;
+  readonly faults: readonly string[];
+}
+
+/** Makes the packages one after another, and gives the faults of each. */
+export async function makePackages(
+  recipes: readonly Recipe[],
+  options: MakeOptions,
+): Promise<readonly ArchiveReport[]> {
+  await mkdir(options.outdir, { recursive: true });
+  const reports: ArchiveReport[] = [];
+  for (const recipe of recipes) {
+    const work = await mkdtemp(join(tmpdir(), `svc-package-${recipe.id}-`));
+    try {
+      reports.push(...(await makeOne(recipe, work, options)));
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+  const sums = reports.map(({ sha256, file }) => `${sha256}  ${file}\n`).sort();
+  await writeFile(join(options.outdir, 'SHA256SUMS'), sums.join(''));
+  return reports;
+}
+
+async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }: MakeOptions) {
+  const { id, kind, bytesMax } = recipe;
+  const { archives, bundled, faults: faultsOfBuild } = await recipe.make(work);
+  const reports: ArchiveReport[] = [];
+  const lists: string[] = [];
+  for (const archive of archives) {
+    const file = basename(archive);
+    const bytes = await readFile(archive);
+    const contents = await unpack(archive, join(work, 'unpacked', file));
+    const heading =
+      archives.length > 1 ? [`# ${file.endsWith('.whl') ? 'wheel' : 'source distribution'}`] : [];
+    lists.push([...heading, ...pinnedPaths(contents.paths)].join('\n'));
+    const faults = [...faultsOfBuild, ...contentFaults(archive, contents)];
+    if (bytes.length > bytesMax) faults.push(`${file} has ${bytes.length} of ${bytesMax} bytes`);
+    if (kind === 'npm') faults.push(...(await registryFaults(archive)));
+    if (archive === archives.at(-1)) faults.push(...(await listFaults(id, `${lists.join('\n')}\n`, accept)));
+    await copyFile(archive, join(outdir, file));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const report = { id, file, bytes: bytes.length, bytesMax, files: contents.paths.length, sha256, faults };
+    onMade(report);
+    reports.push(report);
+  }
+  const [first = ''] = archives.map((archive) => basename(archive));
+  const name = await nameOf(kind, join(work, 'unpacked', first));
+  const bill = first.replace(/\.tgz$|-py3-none-any\.whl$|\.tar\.gz$/, '.cdx.json');
+  await writeFile(join(outdir, bill), billOf(name, kind, bundled));
+  return reports;
+}
+
+async function nameOf(kind: Recipe['kind'], folder: string): Promise<string> {
+  if (kind === 'python') return 'svc-runtime-client';
+  return (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { readonly name: string }).name;
+}
+
+/** Compares the files with `packages/<id>/files.txt`, so that a file comes into a package by decision. */
+async function listFaults(id: string, found: string, accept: boolean): Promise<readonly string[]> {
+  const path = join(root, 'packages', id, 'files.txt');
+  if (accept) {
+    await mkdir(join(root, 'packages', id), { recursive: true });
+    await writeFile(path, found);
+    return [];
+  }
+  const pinned = await readFile(path, 'utf8').catch(() => '');
+  if (pinned === found) return [];
+  const [before, now] = [pinned, found].map((text) => new Set(text.split('\n')));
+  const more = [...(now ?? [])].filter((line) => before?.has(line) !== true).map((line) => `  + ${line}`);
+  const less = [...(before ?? [])].filter((line) => now?.has(line) !== true).map((line) => `  - ${line}`);
+  const remedy = `npm run packages -- --only ${id} --accept writes the list`;
+  return [`packages/${id}/files.txt names other files (${remedy}):\n${[...more, ...less].join('\n')}`];
+}

@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import description from '../../package.json' with { type: 'json' };
+import { registryFaults } from '../../scripts/packages/checks.ts';
+import { contentFaults, pinnedPaths, unpack } from '../../scripts/packages/contents.ts';
+import { type ArchiveReport, makePackages } from '../../scripts/packages/make.ts';
+import { withAbsoluteLinks } from '../../scripts/packages/readme.ts';
+import { recipes } from '../../scripts/packages/recipes.ts';
+import { pythonMissing } from '../support/python.ts';
+import { root } from './program.ts';
+
+/** `npm run packages`: the packages of a release, made twice. */
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-packages-'));
+const [first, second] = [join(folder, 'first'), join(folder, 'another place')];
+const made = recipes.filter(({ kind }) => kind === 'npm' || pythonMissing === undefined);
+const npm = made.filter(({ kind }) => kind === 'npm');
+let reports: readonly ArchiveReport[];
+
+beforeAll(async () => {
+  reports = await makePackages(made, { outdir: first, accept: false, onMade: () => {} });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const archiveOf = (id: string) => join(first, reports.find((report) => report.id === id)?.file ?? '');
+
+async function unpacked(id: string): Promise<string> {
+  const place = join(folder, 'unpacked', id);
+  return existsSync(place) ? place : (await unpack(archiveOf(id), place)).folder;
+}
+
+describe('the packages of a release', () => {
+  test('have no fault', () => {
+    expect(reports.flatMap(({ faults }) => faults)).toEqual([]);
+    expect(new Set(reports.map(({ id }) => id))).toEqual(new Set(made.map(({ id }) => id)));
+  });
+
+  test('have the same bytes in every folder, and so have their bills of materials', async () => {
+    await makePackages(made, { outdir: second, accept: false, onMade: () => {} });
+    expect(readdirSync(second)).toEqual(readdirSync(first));
+    for (const name of readdirSync(first))
+      expect(readFileSync(join(second, name)).equals(readFileSync(join(first, name))), name).toBe(true);
+  });
+
+  test.each(npm.map(({ id }) => id))('%s has what a registry shows', async (id) => {
+    const text = readFileSync(join(await unpacked(id), 'package.json'), 'utf8');
+    const manifest = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    expect(manifest).toMatchObject({
+      name: expect.stringMatching(/^@svc-runtime\/[a-z]+$|^create-svc-app$/),
+      version: description.version,
+      description: expect.any(String),
+      license: description.license,
+      homepage: description.homepage,
+      bugs: description.bugs,
+      // A publication with provenance compares it with the repository of the workflow.
+      repository: description.repository,
+      publishConfig: { access: 'public', provenance: true },
+      engines: { node: expect.stringMatching(/^>=2[04]/) },
+    });
+    for (const member of ['private', 'scripts', 'devDependencies'])
+      expect(manifest).not.toHaveProperty(member);
+  });
+
+  test('lead their readers to files that exist', async () => {
+    const home = description.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
+    for (const { id } of npm) {
+      const page = readFileSync(join(await unpacked(id), 'README.md'), 'utf8');
+      const links = [...page.matchAll(/\]\((https:\/\/[^)\s#]+)/g)].map(([, link = '']) => link);
+      const ours = links.filter((link) => link.startsWith(home));
+      for (const link of ours) {
+        expect(link.startsWith(`${home}/blob/v${description.version}/`), link).toBe(true);
+        expect(existsSync(join(root, link.slice(`${home}/blob/v${description.version}/`.length))), link).toBe(
+          true,
+        );
+      }
+    }
+  });
+
+  test('bring a bill of what their archives hold of others', () => {
+    const bill = (id: string) =>
+      JSON.parse(readFileSync(archiveOf(id).replace(/\.tgz$/, '.cdx.json'), 'utf8')) as {
+        readonly components: readonly {
+          readonly purl: string;
+          readonly hashes: readonly { content: string }[];
+        }[];
+      };
+    const purls = bill('server').components.map(({ purl }) => purl);
+    expect(purls).toEqual(
+      expect.arrayContaining([
+        `pkg:npm/pg@${description.dependencies.pg}`,
+        expect.stringMatching(/^pkg:npm\/%40scalar\/api-reference@/),
+      ]),
+    );
+    expect(purls.filter((purl) => /vitest|typescript|esbuild/.test(purl))).toEqual([]);
+    expect(bill('server').components.every(({ hashes: [hash] }) => hash?.content.length === 128)).toBe(true);
+    expect(bill('client').components).toEqual([]);
+  });
+});
+
+describe('the checks of a package', () => {
+  test('find a stray file, a file of the machine, a map with text, and a link that leads nowhere', async () => {
+    const place = join(folder, 'faulty');
+    mkdirSync(join(place, 'test'), { recursive: true });
+    writeFileSync(join(place, 'test/a.js'), '');
+    writeFileSync(join(place, 'b.js'), `const from = '${root}/b.ts';`);
+    writeFileSync(join(place, 'b.js.map'), '{"sourcesContent":["a"]}');
+    writeFileSync(join(place, 'README.md'), 'See [it](../docs/it.md).');
+    const paths = ['README.md', 'b.js', 'b.js.map', 'test/a.js'];
+    expect(contentFaults('a.tgz', { folder: place, paths })).toEqual([
+      'a.tgz holds test/a.js',
+      'a.tgz: README.md links to ../docs/it.md, which leads nowhere',
+      'a.tgz: b.js names the folder in which it was made',
+      'a.tgz: b.js.map holds the text of sources',
+      'a.tgz lacks CHANGELOG.md',
+      'a.tgz lacks LICENSE',
+    ]);
+  });
+
+  test('find another list of files and an archive that is too large', async () => {
+    const client = made.find(({ id }) => id === 'client');
+    if (client === undefined) throw new Error('there is no recipe of the client');
+    const other = { ...client, id: 'dispatcher', bytesMax: 10, make: (work: string) => client.make(work) };
+    const [report] = await makePackages([other], {
+      outdir: join(folder, 'other'),
+      accept: false,
+      onMade: () => {},
+    });
+    expect(report?.faults).toEqual([
+      expect.stringMatching(/of 10 bytes$/),
+      expect.stringMatching(
+        /^packages\/dispatcher\/files\.txt names other files[^]*\+ api\.md[^]*- dist\/dispatcher\.js/,
+      ),
+    ]);
+  });
+
+  test('let publint and attw find types that are not there', async () => {
+    const place = join(folder, 'broken/package');
+    cpSync(await unpacked('dispatcher'), place, { recursive: true });
+    const manifest = readFileSync(join(place, 'package.json'), 'utf8');
+    writeFileSync(join(place, 'package.json'), manifest.replace('./dist/index.d.ts', './dist/none.d.ts'));
+    const archive = join(folder, 'broken.tgz');
+    execFileSync('tar', ['-czf', archive, '-C', join(place, '..'), 'package']);
+    const faults = await registryFaults(archive);
+    expect(faults).toEqual([
+      expect.stringMatching(/^publint of broken\.tgz: [^]*none\.d\.ts/),
+      expect.stringMatching(/^attw of broken\.tgz: /),
+    ]);
+  });
+
+  test('fold versions, chunks and pages, and nothing else', () => {
+    const paths = [
+      'lib/code/chunk-6H5VO6UK.js',
+      'lib/code/run-tool-6H5VO6UX.js.map',
+      'lib/code/svc.js',
+      'lib/code/docs/pages/guides/a.md',
+      'lib/code/docs/pages/guides/a.txt',
+      `a-${description.version}/METADATA`,
+    ];
+    expect(pinnedPaths(paths)).toEqual([
+      'a-<version>/METADATA',
+      'lib/code/*.js',
+      'lib/code/*.js.map',
+      'lib/code/docs/pages/**.md',
+      'lib/code/docs/pages/guides/a.txt',
+      'lib/code/svc.js',
+    ]);
+  });
+
+  test('make relative links absolute, outside of code', () => {
+    const text = 'A [b](../b.md#c), a [d](#d), an [e](https://e.example).\n```ts\na[0](../f)\n```\n';
+    const home = `https://github.com/svc-runtime/svc/blob/v${description.version}`;
+    expect(withAbsoluteLinks(text, 'docs/guides')).toBe(text.replace('../b.md', `${home}/docs/b.md`));
+  });
+});
