@@ -45,8 +45,11 @@ export function pinnedPaths(paths: readonly string[]): readonly string[] {
 /** Files that no package may hold, and texts that no file may hold. */
 export function contentFaults(archive: string, { folder, paths }: Contents): string[] {
   const name = basename(archive);
-  const tests = paths.filter((path) =>
-    /(?:^|\/)tests?\/|\.test\.|\.fixture\.|(?:^|\/)\.(?!gitignore$)/.test(path),
+  // The templates of an application bring its tests.
+  const tests = paths.filter(
+    (path) =>
+      /(?:^|\/)tests?\/|\.test\.|\.fixture\.|(?:^|\/)\.(?!gitignore$)/.test(path) &&
+      !/(?:^|\/)templates\//.test(path),
   );
   const faults = tests.map((path) => `${name} holds ${path}`);
   for (const path of paths) {

@@ -60,7 +60,7 @@ async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }:
     lists.push([...heading, ...pinnedPaths(contents.paths)].join('\n'));
     const faults = [...faultsOfBuild, ...contentFaults(archive, contents)];
     if (bytes.length > bytesMax) faults.push(`${file} has ${bytes.length} of ${bytesMax} bytes`);
-    if (kind === 'npm') faults.push(...(await registryFaults(archive)));
+    if (kind === 'npm') faults.push(...(await registryFaults(archive, recipe.isCommand !== true)));
     if (archive === archives.at(-1)) faults.push(...(await listFaults(id, `${lists.join('\n')}\n`, accept)));
     await copyFile(archive, join(outdir, file));
     const sha256 = createHash('sha256').update(bytes).digest('hex');

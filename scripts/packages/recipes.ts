@@ -19,6 +19,8 @@ export interface Recipe {
   /** The name for `--only`, and of the folder below `packages/` with the list of files. */
   readonly id: string;
   readonly kind: 'npm' | 'python';
+  /** Whether it has nothing but commands. */
+  readonly isCommand?: true;
   /** The budget of each archive in bytes. */
   readonly bytesMax: number;
   make(work: string): Promise<Made>;
@@ -46,7 +48,13 @@ const all: readonly Recipe[] = [
     bytesMax: 60_000,
     make: async (work) => alone(await makeDispatcher(work)),
   },
-  { id: 'starter', kind: 'npm', bytesMax: 60_000, make: async (work) => alone(await makeStarter(work)) },
+  {
+    id: 'starter',
+    kind: 'npm',
+    isCommand: true,
+    bytesMax: 60_000,
+    make: async (work) => alone(await makeStarter(work)),
+  },
   {
     id: 'python',
     kind: 'python',

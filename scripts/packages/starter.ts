@@ -3,7 +3,7 @@ import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../build/project.ts';
 import { commonKeywords, registryMembers } from './metadata.ts';
-import { copyCommonFiles, packFolder, writeManifest } from './npm-archive.ts';
+import { copyCommonFiles, copyPage, packFolder, writeManifest } from './npm-archive.ts';
 
 const source = 'create-svc-app';
 
@@ -12,28 +12,30 @@ export function hasStarter(): boolean {
   return existsSync(join(root, source, 'package.json'));
 }
 
-/** Makes `create-svc-app`, whose folder is the package but for the members that all packages share. */
+/** Makes `create-svc-app`, whose folder is the package but for the members and files that all packages share. */
 export async function makeStarter(work: string): Promise<string> {
   const folder = join(work, source);
   await cp(join(root, source), folder, { recursive: true, filter: isSource });
+  await copyPage(`${source}/README.md`, source, folder);
   await copyCommonFiles(folder);
   const text = await readFile(join(folder, 'package.json'), 'utf8');
-  const { private: _, ...own } = JSON.parse(text) as {
+  const {
+    private: _,
+    files,
+    ...own
+  } = JSON.parse(text) as {
     readonly private?: boolean;
     readonly name: string;
     readonly description: string;
+    readonly files: readonly string[];
   };
+  const { name, description } = own;
   const keywords = [...commonKeywords, 'create-app', 'starter'];
-  const members = registryMembers({
-    name: own.name,
-    description: own.description,
-    directory: source,
-    keywords,
-  });
-  await writeManifest(folder, { ...own, ...members });
+  const members = registryMembers({ name, description, directory: source, keywords });
+  await writeManifest(folder, { ...own, ...members, files: [...files, 'CHANGELOG.md'] });
   return packFolder(folder, work);
 }
 
 function isSource(path: string): boolean {
-  return !/(?:^|\/)(?:node_modules|dist)$|\.test\.ts$/.test(path);
+  return !/(?:^|[/\\])node_modules$/.test(path);
 }
