@@ -16,6 +16,8 @@ import description from '../../package.json' with { type: 'json' };
 import { registryFaults } from '../../scripts/packages/checks.ts';
 import { contentFaults, pinnedPaths, unpack } from '../../scripts/packages/contents.ts';
 import { type ArchiveReport, makePackages } from '../../scripts/packages/make.ts';
+import { cells, shareOfMatrix } from '../../scripts/packages/matrix/cells.ts';
+import { archivesIn, type ServedPackages, servedPackages } from '../../scripts/packages/matrix/run.ts';
 import { withAbsoluteLinks } from '../../scripts/packages/readme.ts';
 import { recipes } from '../../scripts/packages/recipes.ts';
 import { pythonMissing } from '../support/python.ts';
@@ -106,6 +108,42 @@ describe('the packages of a release', () => {
     expect(purls.filter((purl) => /vitest|typescript|esbuild/.test(purl))).toEqual([]);
     expect(bill('server').components.every(({ hashes: [hash] }) => hash?.content.length === 128)).toBe(true);
     expect(bill('client').components).toEqual([]);
+  });
+});
+
+describe('the packed files in an empty folder', async () => {
+  const chosen = (await cells()).filter(({ id }) => shareOfMatrix.includes(id));
+
+  let served: ServedPackages;
+  beforeAll(async () => {
+    served = await servedPackages(await archivesIn(first));
+  });
+  afterAll(() => served[Symbol.asyncDispose]());
+
+  test('are the share of the matrix', () => {
+    expect(chosen.map(({ id }) => id)).toEqual(shareOfMatrix);
+  });
+
+  test.for(chosen)('work: $id', async (cell, { skip }) => {
+    const missing = await cell.missing();
+    // A run that must be complete has a registry.
+    if (missing !== undefined && process.env.CI === undefined) skip(missing);
+    expect(await cell.run(served.archives, served.url)).not.toBe('');
+  });
+
+  test('fail where the package does not do what it says', async () => {
+    const place = join(folder, 'planted/package');
+    cpSync(await unpacked('server'), place, { recursive: true });
+    const program = join(place, 'bin/svc-server');
+    const text = readFileSync(program, 'utf8');
+    writeFileSync(program, text.replace('needs Node 24', 'wants Node 24'));
+    execFileSync('tar', ['-czf', join(folder, 'planted.tgz'), '-C', join(place, '..'), 'package']);
+    const archives = { ...(await archivesIn(first)), server: join(folder, 'planted.tgz') };
+    const cell = chosen.find(({ id }) => id === 'server-20.19');
+    if ((await cell?.missing()) !== undefined) return;
+    await expect(cell?.run(archives, '')).rejects.toThrow(
+      /wants Node 24[^]*in the place of[^]*needs Node 24/,
+    );
   });
 });
 

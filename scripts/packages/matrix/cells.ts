@@ -1,0 +1,216 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toolsPython } from '../../../sdk/python/tools.ts';
+import { buildPython } from '../../../test/support/python.ts';
+import { projectPackage, root } from '../../build/project.ts';
+import { installedBeside } from './beside.ts';
+import { Place } from './place.ts';
+import { javascript, python, required, saidByJavascript, typedPython, typescript } from './programs.ts';
+import { pythons } from './pythons.ts';
+
+/** What users have: a runtime or a compiler, and the packed files in an empty folder. */
+
+/** The packed files by the names of their recipes. */
+export type Archives = Readonly<Record<'server' | 'client' | 'dispatcher' | 'python', string>>;
+
+export interface Cell {
+  readonly id: string;
+  /** Why the registry does not bring what the cell needs; `undefined` where it is there. */
+  missing(): Promise<string | undefined>;
+  /** Throws what is wrong. Gives a text for the line of the cell. */
+  run(archives: Archives, server: string): Promise<string>;
+}
+
+/** The releases of Node, by the word in the name of a cell. The npm packages of Node bring them. */
+const nodes = [
+  ['20.19', '20.19.6'],
+  ['22', '22.23.5'],
+  ['24', '24.21.0'],
+  ['26', '26.12.1'],
+] as const;
+const compilers = [
+  ['5.9', '5.9.3'],
+  ['6', '6.0.3'],
+  ['7', '7.0.2'],
+] as const;
+const SERVER_NODE_MIN = 24;
+
+async function nodeOf(version: string): Promise<string> {
+  // That of the project, which is one of the releases.
+  if (`v${version}` === process.version) return process.execPath;
+  const platform = process.platform === 'win32' ? 'win' : process.platform;
+  return join(await installedBeside(`node-${platform}-${process.arch}`, version), 'bin/node');
+}
+
+async function compilerOf(version: string): Promise<string> {
+  const isOwn = projectPackage().devDependencies['typescript'] === version;
+  return isOwn ? join(root, 'node_modules/typescript') : installedBeside('typescript', version);
+}
+
+async function buildTools(): Promise<string> {
+  const tools = await buildPython();
+  if ('missing' in tools) throw new Error(tools.missing);
+  return tools.python;
+}
+
+async function reasonOf(installed: Promise<unknown>): Promise<string | undefined> {
+  return installed.then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
+function same(found: string, expected: readonly string[]): void {
+  if (found.trim() !== expected.join('\n'))
+    throw new Error(`it printed\n${found}\nin the place of\n${expected.join('\n')}`);
+}
+
+function clientCell([name, version]: readonly [string, string]): Cell {
+  return {
+    id: `client-${name}`,
+    missing: () => reasonOf(nodeOf(version)),
+    async run({ client, dispatcher }, server) {
+      const node = await nodeOf(version);
+      await using place = await Place.with([client, dispatcher]);
+      await place.write('program.js', javascript);
+      await place.write('required.cjs', required);
+      const env = { SVC_BASE_URL: server, NODE_NO_WARNINGS: '1' };
+      same(await place.output(node, ['program.js', `node-${name}`], env), saidByJavascript);
+      same(await place.output(node, ['required.cjs'], env), ['ok']);
+      return `Node ${version}: commits, a run, a delivered event; import and require`;
+    },
+  };
+}
+
+function serverCell([name, version]: readonly [string, string]): Cell {
+  return {
+    id: `server-${name}`,
+    missing: () => reasonOf(nodeOf(version)),
+    async run({ server }) {
+      const node = await nodeOf(version);
+      await using place = await Place.with([server]);
+      const program = join(place.folder, 'node_modules/@svc-runtime/server/bin/svc-server');
+      if (Number.parseInt(version, 10) < SERVER_NODE_MIN) {
+        const { code, stdout, stderr } = await place.outcome(node, [program]);
+        const line = `svc-server needs Node 24 or later; this is Node ${version}.`;
+        if (code !== 1 || stdout !== '')
+          throw new Error(`it ended with ${String(code)} and printed ${stdout}`);
+        same(stderr, [line]);
+        return line;
+      }
+      const served = await place.serve(node);
+      const { url } = served;
+      const health = (await (await fetch(`${url}/health`)).json()) as { readonly version: string };
+      same(health.version, [projectPackage().version]);
+      if ((await served.stop()) !== 0) throw new Error('it did not end with 0 after SIGTERM');
+      // npx chooses the command that is named like the package.
+      const path = `${join(node, '..')}:${process.env['PATH'] ?? ''}`;
+      for (const [words, said] of [
+        [['--offline', '@svc-runtime/server', '--version'], health.version],
+        [['--no-install', 'svc', '--version'], health.version],
+      ] as const)
+        same(await place.output('npx', words, { PATH: path }), [said]);
+      return `Node ${version}: serves, stops, npx finds both commands`;
+    },
+  };
+}
+
+function typesCell([name, version]: readonly [string, string]): Cell {
+  return {
+    id: `types-${name}`,
+    missing: () => reasonOf(compilerOf(version)),
+    async run({ client, dispatcher, server }) {
+      const compiler = await compilerOf(version);
+      await using place = await Place.with([client, dispatcher, server]);
+      // Those of the project: types of Node are no package of ours, so their version is none of this cell's.
+      for (const types of ['@types/node', 'undici-types'])
+        await cp(join(root, 'node_modules', types), join(place.folder, 'node_modules', types), {
+          recursive: true,
+        });
+      await place.write('program.ts', typescript);
+      for (const [module, moduleResolution] of [
+        ['nodenext', 'nodenext'],
+        ['esnext', 'bundler'],
+      ]) {
+        const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
+        const lib = ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'];
+        const compilerOptions = {
+          module,
+          moduleResolution,
+          lib,
+          ...strict,
+          target: 'es2022',
+          noEmit: true,
+          types: ['node'],
+        };
+        await place.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+        await place.output(process.execPath, [join(compiler, 'bin/tsc'), '-p', '.']);
+      }
+      return `TypeScript ${version}: nodenext and bundler, strict, with the declarations checked`;
+    },
+  };
+}
+
+async function installedWheel(place: Place, program: string, wheel: string): Promise<string> {
+  const tools = await buildTools();
+  await place.output(program, ['-m', 'venv', '--without-pip', 'environment']);
+  const own = join(place.folder, 'environment/bin/python');
+  const install = ['-m', 'pip', `--python=${own}`, 'install', '--quiet', '--no-index', '--no-deps', wheel];
+  await place.output(tools, install);
+  return own;
+}
+
+function wheelCell({ version, program }: { readonly version: string; readonly program: string }): Cell {
+  return {
+    id: `wheel-${version}`,
+    missing: () => reasonOf(buildTools()),
+    async run({ python: wheel }, server) {
+      await using place = await Place.with([]);
+      const own = await installedWheel(place, program, wheel);
+      const words = ['-I', '-W', 'error', '-c', python, `python-${version}`];
+      const said = await place.output(own, words, { SVC_BASE_URL: server });
+      same(said, ['replayed false', 'replayed true', projectPackage().version]);
+      return `Python ${version}: commits, in an environment with nothing else`;
+    },
+  };
+}
+
+/** mypy and pyright, as strict as they are, over the installed wheel. */
+const wheelTypes: Cell = {
+  id: 'wheel-types',
+  missing: () => reasonOf(toolsPython()),
+  async run({ python: wheel }) {
+    await using place = await Place.with([]);
+    const tools = await toolsPython();
+    const own = await installedWheel(place, tools, wheel);
+    await place.write('program.py', typedPython);
+    const strict = [
+      '--strict',
+      '--warn-unused-ignores',
+      '--config-file=',
+      '--cache-dir=.mypy',
+      `--python-executable=${own}`,
+    ];
+    await place.output(tools, ['-m', 'mypy', ...strict, 'program.py']);
+    const settings = { include: ['program.py'], typeCheckingMode: 'strict', enableTypeIgnoreComments: false };
+    const unnecessary = { reportUnnecessaryTypeIgnoreComment: 'error' };
+    await place.write('pyrightconfig.json', JSON.stringify({ ...settings, ...unnecessary }));
+    const pyright = join(root, 'node_modules/pyright/index.js');
+    await place.output(process.execPath, [pyright, '--project', '.', `--pythonpath=${own}`]);
+    return 'mypy and pyright, strict';
+  },
+};
+
+/** The cells of each change: the oldest and the tested Node, and the newest compiler. The nightly run has all. */
+export const shareOfMatrix = ['client-20.19', 'client-24', 'server-20.19', 'server-24', 'types-7'];
+
+/** All cells of this machine: the wheel runs on every Python that it has. */
+export async function cells(): Promise<readonly Cell[]> {
+  return [
+    ...nodes.map(clientCell),
+    ...nodes.map(serverCell),
+    ...compilers.map(typesCell),
+    ...(await pythons()).map(wheelCell),
+    wheelTypes,
+  ];
+}
