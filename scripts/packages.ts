@@ -43,7 +43,7 @@ await new Command('npm run packages --')
 async function run({ only, accept = false, out, matrix = false, list = false }: Options): Promise<void> {
   const outdir = resolve(root, out);
   const names = only?.split(',');
-  if (list) return (await allCells()).forEach(({ id }) => console.log(id));
+  if (list) return printCells();
   if (!matrix) {
     if (await make(outdir, names, accept))
       console.log(
@@ -66,6 +66,12 @@ async function run({ only, accept = false, out, matrix = false, list = false }: 
   const faults = outcomes.filter(({ fault }) => fault !== null);
   for (const { id, fault } of faults) console.error(`\n${id}: ${fault}`);
   if (faults.length > 0) fail(`${faults.length} of ${outcomes.length} cells failed`);
+}
+
+async function printCells(): Promise<void> {
+  const { cells, shareOfMatrix } = await import('./packages/matrix/cells.ts');
+  for (const { id } of await cells())
+    console.log(shareOfMatrix.includes(id) ? `${id.padEnd(14)} with each change` : id);
 }
 
 /** Loads the cells on demand: they need the tools of Python, which few packages do. */

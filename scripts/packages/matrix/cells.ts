@@ -5,7 +5,7 @@ import { buildPython } from '../../../test/support/python.ts';
 import { projectPackage, root } from '../../build/project.ts';
 import { installedBeside } from './beside.ts';
 import { Place } from './place.ts';
-import { javascript, python, required, saidByJavascript, typedPython, typescript } from './programs.ts';
+import { javascript, printedByJavascript, python, required, typedPython, typescript } from './programs.ts';
 import { pythons } from './pythons.ts';
 
 /** What users have: a runtime or a compiler, and the packed files in an empty folder. */
@@ -75,7 +75,7 @@ function clientCell([name, version]: readonly [string, string]): Cell {
       await place.write('program.js', javascript);
       await place.write('required.cjs', required);
       const env = { SVC_BASE_URL: server, NODE_NO_WARNINGS: '1' };
-      same(await place.output(node, ['program.js', `node-${name}`], env), saidByJavascript);
+      same(await place.output(node, ['program.js', `node-${name}`], env), printedByJavascript);
       same(await place.output(node, ['required.cjs'], env), ['ok']);
       return `Node ${version}: commits, a run, a delivered event; import and require`;
     },
@@ -105,11 +105,11 @@ function serverCell([name, version]: readonly [string, string]): Cell {
       if ((await served.stop()) !== 0) throw new Error('it did not end with 0 after SIGTERM');
       // npx chooses the command that is named like the package.
       const path = `${join(node, '..')}:${process.env['PATH'] ?? ''}`;
-      for (const [words, said] of [
+      for (const [words, printed] of [
         [['--offline', '@svc-runtime/server', '--version'], health.version],
         [['--no-install', 'svc', '--version'], health.version],
       ] as const)
-        same(await place.output('npx', words, { PATH: path }), [said]);
+        same(await place.output('npx', words, { PATH: path }), [printed]);
       return `Node ${version}: serves, stops, npx finds both commands`;
     },
   };
@@ -168,8 +168,8 @@ function wheelCell({ version, program }: { readonly version: string; readonly pr
       await using place = await Place.with([]);
       const own = await installedWheel(place, program, wheel);
       const words = ['-I', '-W', 'error', '-c', python, `python-${version}`];
-      const said = await place.output(own, words, { SVC_BASE_URL: server });
-      same(said, ['replayed false', 'replayed true', projectPackage().version]);
+      const printed = await place.output(own, words, { SVC_BASE_URL: server });
+      same(printed, ['replayed false', 'replayed true', projectPackage().version]);
       return `Python ${version}: commits, in an environment with nothing else`;
     },
   };

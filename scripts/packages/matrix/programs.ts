@@ -36,7 +36,7 @@ await new Promise((resolve) => {
 });
 `;
 
-export const saidByJavascript = ['replayed false', 'replayed true', 'read 1.5', 'ran 42', 'delivered 1'];
+export const printedByJavascript = ['replayed false', 'replayed true', 'read 1.5', 'ran 42', 'delivered 1'];
 
 export const required = `
 const { SvcClient } = require('@svc-runtime/client');

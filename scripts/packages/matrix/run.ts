@@ -12,12 +12,16 @@ export interface CellOutcome {
   readonly fault: string | null;
 }
 
+/** @testonly */
 export interface ServedPackages extends AsyncDisposable {
   readonly archives: Archives;
   readonly url: string;
 }
 
-/** Starts the packed server, which the programs of the cells call. */
+/**
+ * Starts the packed server, which the programs of the cells call.
+ * @testonly
+ */
 export async function servedPackages(archives: Archives): Promise<ServedPackages> {
   const place = await Place.with([archives.server]);
   const handler = '--ExecutionRuntime:ExternalHandlers:0:HandlerId=matrix.double';
