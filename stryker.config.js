@@ -1,3 +1,5 @@
+import { pathToFileURL } from 'node:url';
+import { toolPath } from './scripts/tools.ts';
 import { filesOf, isMutable, rooms } from './test/mutation/rooms.ts';
 
 // `scripts/mutation/measure.ts` names the room.
@@ -6,7 +8,7 @@ const room = process.env.MUTATION_ROOM ?? '';
 export default {
   packageManager: 'npm',
   testRunner: 'vitest',
-  plugins: ['@stryker-mutator/vitest-runner'],
+  plugins: [pathToFileURL(toolPath('@stryker-mutator/vitest-runner/dist/src/index.js')).href],
   vitest: { configFile: 'vitest.mutation.config.ts', related: false },
   tsconfigFile: 'none.json',
   coverageAnalysis: 'perTest',

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
-import { checkSync } from 'recheck';
 import { describe, expect, test } from 'vitest';
+import { patternStatus } from '../contracts/generate/linear-pattern.ts';
 import { patternsOf } from '../test/structure.ts';
 
 const literals = globSync('functions/**/*.ts')
@@ -14,10 +14,6 @@ const bounded: Readonly<Record<string, string>> = {
   '\\uFFFD+$': 'its text was cut to the bytes of one index entry',
 };
 
-/** Switches off the checker's time limits, so that only its character limits count, which are the same on each machine. */
-const byCountsAlone = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null };
-const statusOf = (source: string, flags: string) => checkSync(source, flags, byCountsAlone).status;
-
 /**
  * The checker takes seconds for a repetition count of thousands. A pattern without its counts has all paths of the original, and more;
  * if it is anchored at both ends, some text makes a matcher walk them all. So a pattern that is linear without counts is linear.
@@ -25,8 +21,8 @@ const statusOf = (source: string, flags: string) => checkSync(source, flags, byC
 function verdictOf(source: string, flags: string): string {
   const isAnchored = /^\^[^|]*\$$/.test(source);
   const uncounted = source.replace(/\{(\d+),?\d*\}/g, (_, least) => (least === '0' ? '*' : '+'));
-  const isSafe = isAnchored && uncounted !== source && statusOf(uncounted, flags) === 'safe';
-  return isSafe ? 'safe' : statusOf(source, flags);
+  const isSafe = isAnchored && uncounted !== source && patternStatus(uncounted, flags) === 'safe';
+  return isSafe ? 'safe' : patternStatus(source, flags);
 }
 
 describe('H01: every regular expression of the service needs no more than linear time', () => {

@@ -42,6 +42,7 @@ function nightly({ seed, minutes, bench, mutants, paths }: NightlyOptions): numb
   const env = { ...process.env, TEST_NIGHTLY: 'true', TEST_SEED: `${seed}` };
   // A report of an earlier run must not stand for this one.
   rmSync(join(root, REPORT), { force: true });
+  if (node(['scripts/tools.ts'], process.env) !== 0) return 1;
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', `--outputFile.json=${REPORT}`, ...paths];
   const tests = node(vitest, env);
   const searches = simulate(seed, minutes);

@@ -22,6 +22,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { toolPath } from './tools.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const SOURCE = 'sdk/typescript/src';
@@ -125,7 +126,7 @@ function checkTypeScript(tree: string): Check {
   };
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(config));
   const but = inner.length === 0 ? '' : ` (but ${inner.join(', ')}, of the inside)`;
-  return checked(`tests in TypeScript${but}`, 'tsc', ['-p', place], place);
+  return checked(`tests in TypeScript${but}`, join(root, 'node_modules/.bin/tsc'), ['-p', place], place);
 }
 
 /** The files that import internal modules, directly or through one another. */
@@ -161,11 +162,11 @@ function checkPython(tree: string): Check {
     reportMissingModuleSource: 'none',
   };
   writeFileSync(join(place, 'pyrightconfig.json'), JSON.stringify(config));
-  return checked('typed usage in Python', 'pyright', ['-p', place], place);
+  return checked('typed usage in Python', toolPath('.bin/pyright'), ['-p', place], place);
 }
 
 function checked(name: string, tool: string, args: readonly string[], cwd: string): Check {
-  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin', tool), args, {
+  const { status, stdout } = spawnSync(tool, args, {
     cwd,
     encoding: 'utf8',
     env: { ...process.env, PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' },

@@ -1,5 +1,6 @@
-import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
+import { toolsMissing } from '../../scripts/tools.ts';
+import { officialOpenAi } from '../../test/support/official-openai.ts';
 import {
   json,
   type ModelServer,
@@ -37,7 +38,7 @@ async function bothFor({ texts, dimensions }: Asked, more: object = {}) {
   server = await startModelServer(json({ object: 'list', data, model: 'small', usage }));
   const baseURL = `http://127.0.0.1:${server.port}/v1`;
   const size = dimensions === null ? {} : { dimensions };
-  const theirs = await new OpenAI({ apiKey: KEY, baseURL, maxRetries: 0 }).embeddings.create({
+  const theirs = await officialOpenAi({ apiKey: KEY, baseURL, maxRetries: 0 }).embeddings.create({
     model: 'small',
     input: [...texts],
     encoding_format: 'float',
@@ -66,7 +67,7 @@ async function bothFor({ texts, dimensions }: Asked, more: object = {}) {
   return { theirs: first, ours: second, vectors, tokens };
 }
 
-describe('the official client', () => {
+describe.skipIf(toolsMissing !== undefined)(`the official client ${toolsMissing ?? ''}`.trim(), () => {
   test.each<[string, Asked]>([
     ['one text', { texts: ['a'], dimensions: null }],
     ['several texts', { texts: ['a', 'b', 'a'], dimensions: 2 }],

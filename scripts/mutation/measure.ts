@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rooms } from '../../test/mutation/rooms.ts';
+import { requireTools, toolPath } from '../tools.ts';
 
 export interface Figures {
   readonly room: string;
@@ -53,10 +54,19 @@ export function measure(room: string): Figures {
   rmSync(inReports(room), { recursive: true, force: true });
   const env = { ...process.env, MUTATION_ROOM: room };
   const config = 'vitest.mutation.config.ts';
-  run(env, 'vitest/vitest.mjs', 'run', '--config', config, '--coverage', '--reporter=dot');
+  requireTools();
   run(
     env,
-    '@stryker-mutator/core/bin/stryker.js',
+    join(root, 'node_modules/vitest/vitest.mjs'),
+    'run',
+    '--config',
+    config,
+    '--coverage',
+    '--reporter=dot',
+  );
+  run(
+    env,
+    toolPath('@stryker-mutator/core/bin/stryker.js'),
     'run',
     'stryker.config.js',
     '--concurrency',
@@ -81,8 +91,7 @@ export function measure(room: string): Figures {
 const concurrency = () => process.env['MUTATION_CONCURRENCY'] ?? '2';
 
 function run(env: NodeJS.ProcessEnv, program: string, ...args: readonly string[]): void {
-  const path = join(root, 'node_modules', program);
-  const { status } = spawnSync(process.execPath, [path, ...args], { cwd: root, env, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [program, ...args], { cwd: root, env, stdio: 'inherit' });
   if (status !== 0) throw new Error(`${program} ended with the status ${status}.`);
 }
 

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '../build/project.ts';
+import { requireTools, toolPath } from '../tools.ts';
 
 const run = promisify(execFile);
-const bin = join(root, 'node_modules/.bin');
 
 /** The programs that look at an archive as the tools of its users would, and their findings. No program imports a package of commands. */
 export async function registryFaults(archive: string, isImported = true): Promise<string[]> {
+  requireTools();
   const attw = ['--profile', 'esm-only', '--format', 'ascii', '--no-emoji', '--no-color'];
   const programs = [
     ['publint', ['run', archive, '--strict']],
@@ -18,7 +19,7 @@ export async function registryFaults(archive: string, isImported = true): Promis
     .filter(([program]) => isImported || program !== 'attw')
     .map(async ([program, words]) => {
       try {
-        await run(join(bin, program), words, { cwd: root, env: { ...process.env, NO_COLOR: '1' } });
+        await run(toolPath(`.bin/${program}`), words, { cwd: root, env: { ...process.env, NO_COLOR: '1' } });
         return [];
       } catch (error) {
         const { stdout, stderr, message } = error as Error & { stdout: string; stderr: string };

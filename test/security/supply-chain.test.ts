@@ -17,6 +17,8 @@ import { groupClasses } from '../../contracts/generated/groups.ts';
 import description from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
 import { buildFunctions } from '../../scripts/build.ts';
+import tools from '../../tools/package.json' with { type: 'json' };
+import toolsLock from '../../tools/package-lock.json' with { type: 'json' };
 import { buildElsewhere, hashesOf, makersIn, makersOf, packageFolders, packageName } from './bundle.ts';
 import { deployedChunks } from './deployed-chunks.ts';
 
@@ -38,7 +40,10 @@ interface LockedPackage {
 }
 
 const root = resolve(import.meta.dirname, '../..');
-const locked = Object.entries(lock.packages as Readonly<Record<string, LockedPackage>>);
+// The tools have a lock of their own.
+const locked = [lock, toolsLock].flatMap(({ packages }) =>
+  Object.entries(packages as Readonly<Record<string, LockedPackage>>),
+);
 const installed = locked.filter(([path]) => path !== '');
 const settings = new Set(readFileSync(join(root, '.npmrc'), 'utf8').trim().split('\n'));
 
@@ -84,7 +89,11 @@ describe('P01: packages come from the registry only, and are unchanged', () => {
   });
 
   test('our own dependencies name exact versions', () => {
-    const versions = Object.values({ ...description.dependencies, ...description.devDependencies });
+    const versions = Object.values({
+      ...description.dependencies,
+      ...description.devDependencies,
+      ...tools.dependencies,
+    });
     expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/.test(version))).toEqual([]);
   });
 
@@ -142,7 +151,11 @@ describe('P02: nothing runs while it is installed', () => {
     const scripted = installed
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => packageName(path));
-    expect(scripted.sort()).toEqual(Object.keys(description.allowScripts).sort());
+    const decided = Object.keys({ ...tools.allowScripts, ...description.allowScripts });
+    expect([...new Set(scripted)].sort()).toEqual(decided.sort());
+    // The command that installs the tools runs no script at all.
+    expect(Object.values(tools.allowScripts).filter(Boolean)).toEqual([]);
+    expect(readFileSync(join(root, 'scripts/tools.ts'), 'utf8')).toContain("'--ignore-scripts'");
   });
 });
 

@@ -5,16 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toolPath, toolsMissing } from '../../scripts/tools.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
 
 /** Programs of others against the endpoint of the embedded server. */
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'svc-mcp-clients-'));
-const inspector = join(
-  import.meta.dirname,
-  '../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
-);
+const inspector = toolPath('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 const START = 'svc_records_start_batch_upsert_job_v1';
 const record = (id: string) => ({ id, partitionKey: 'p', type: 'article', metadata: {}, content: {} });
 
@@ -133,7 +131,7 @@ describe('the official client as it is, in an older revision', () => {
   });
 });
 
-describe('the command line of the inspector', () => {
+describe.skipIf(toolsMissing !== undefined)('the command line of the inspector', () => {
   async function inspect(...args: readonly string[]): Promise<Record<string, unknown>> {
     const target = ['--cli', url, '--protocol-era', 'modern', '--transport', 'http'];
     const { stdout } = await run(process.execPath, [inspector, ...target, ...args], {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { toolsMissing } from '../../scripts/tools.ts';
 import { type OfficialOutcome, runOfficialScenarios } from './official-scenarios.ts';
 
 /** O02: the official scenarios of 2025-11-25 that need neither a session nor a request of the server. */
@@ -49,7 +50,9 @@ const leftOut: Readonly<Record<string, number>> = {
 
 let outcome: OfficialOutcome;
 
+beforeEach(({ skip }) => skip(toolsMissing !== undefined, toolsMissing));
 beforeAll(async () => {
+  if (toolsMissing !== undefined) return;
   outcome = await runOfficialScenarios('2025-11-25');
 });
 

@@ -4,14 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { toolPath } from '../../scripts/tools.ts';
 import { serveAcceptance } from '../mcp/conformance-server.ts';
 
 /** Runs the official conformance scenarios of a revision against the acceptance catalog. */
 
-const runner = join(
-  import.meta.dirname,
-  '../../node_modules/@modelcontextprotocol/conformance/dist/index.js',
-);
+const runner = toolPath('@modelcontextprotocol/conformance/dist/index.js');
 
 export interface OfficialOutcome {
   readonly exitCode: number | null;

@@ -20,6 +20,7 @@ import { cells, shareOfMatrix } from '../../scripts/packages/matrix/cells.ts';
 import { archivesIn, type ServedPackages, servedPackages } from '../../scripts/packages/matrix/run.ts';
 import { withAbsoluteLinks } from '../../scripts/packages/readme.ts';
 import { recipes } from '../../scripts/packages/recipes.ts';
+import { toolsMissing } from '../../scripts/tools.ts';
 import { pythonMissing } from '../support/python.ts';
 import { root } from './program.ts';
 
@@ -32,6 +33,7 @@ const npm = made.filter(({ kind }) => kind === 'npm');
 let reports: readonly ArchiveReport[];
 
 beforeAll(async () => {
+  if (toolsMissing !== undefined) return;
   reports = await makePackages(made, { outdir: first, accept: false, onMade: () => {} });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -43,7 +45,9 @@ async function unpacked(id: string): Promise<string> {
   return existsSync(place) ? place : (await unpack(archiveOf(id), place)).folder;
 }
 
-describe('the packages of a release', () => {
+// publint and attw, which look at each package, are tools.
+const withTools = describe.skipIf(toolsMissing !== undefined);
+withTools('the packages of a release', () => {
   test('have no fault', () => {
     expect(reports.flatMap(({ faults }) => faults)).toEqual([]);
     expect(new Set(reports.map(({ id }) => id))).toEqual(new Set(made.map(({ id }) => id)));
@@ -111,7 +115,7 @@ describe('the packages of a release', () => {
   });
 });
 
-describe('the packed files in an empty folder', async () => {
+withTools('the packed files in an empty folder', async () => {
   const chosen = (await cells()).filter(({ id }) => shareOfMatrix.includes(id));
 
   let served: ServedPackages;
@@ -147,7 +151,7 @@ describe('the packed files in an empty folder', async () => {
   });
 });
 
-describe('the checks of a package', () => {
+withTools('the checks of a package', () => {
   test('find a stray file, a file of the machine, a map with text, and a link that leads nowhere', async () => {
     const place = join(folder, 'faulty');
     mkdirSync(join(place, 'test'), { recursive: true });

@@ -1,5 +1,6 @@
-import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
+import { toolsMissing } from '../../../scripts/tools.ts';
+import { officialOpenAi } from '../../../test/support/official-openai.ts';
 import { ProviderFailure } from '../failure.ts';
 import {
   json,
@@ -250,16 +251,6 @@ describe('ranks', () => {
   });
 });
 
-interface OfficialClient {
-  readonly chat: {
-    readonly completions: { create(request: object): Promise<{ readonly choices: readonly object[] }> };
-  };
-}
-type Official = new (options: object) => OfficialClient;
-
-/** Requests here go beyond the models of the client's own types. */
-const Client = OpenAI as unknown as Official;
-
 /** The parts of a request that a server sees, without those in which a client names itself. */
 function facts(received: Received | undefined) {
   const { method, url, headers, body } = received ?? expect.fail('there is no request');
@@ -268,12 +259,12 @@ function facts(received: Received | undefined) {
   return { method, url, authorization, accept, type, body: JSON.parse(body) as unknown };
 }
 
-describe('the official client', () => {
+describe.skipIf(toolsMissing !== undefined)(`the official client ${toolsMissing ?? ''}`.trim(), () => {
   async function bothFor(asked: ChatPrompt, more: object = {}) {
     const model = await modelAt(json(completion('Hi')));
     const baseURL = `http://127.0.0.1:${server.port}/v1`;
     const system = asked.system === null ? [] : [{ role: 'system', content: asked.system }];
-    const theirs = await new Client({ apiKey: KEY, baseURL, maxRetries: 0 }).chat.completions.create({
+    const theirs = await officialOpenAi({ apiKey: KEY, baseURL, maxRetries: 0 }).chat.completions.create({
       model: 'small',
       messages: [...system, ...asked.messages],
       max_tokens: 64,

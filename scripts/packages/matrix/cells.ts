@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { toolsPython } from '../../../sdk/python/tools.ts';
 import { buildPython } from '../../../test/support/python.ts';
 import { projectPackage, root } from '../../build/project.ts';
+import { requireTools, toolPath } from '../../tools.ts';
 import { installedBeside } from './beside.ts';
 import { Place } from './place.ts';
 import { javascript, printedByJavascript, python, required, typedPython, typescript } from './programs.ts';
@@ -195,7 +196,8 @@ const wheelTypes: Cell = {
     const settings = { include: ['program.py'], typeCheckingMode: 'strict', enableTypeIgnoreComments: false };
     const unnecessary = { reportUnnecessaryTypeIgnoreComment: 'error' };
     await place.write('pyrightconfig.json', JSON.stringify({ ...settings, ...unnecessary }));
-    const pyright = join(root, 'node_modules/pyright/index.js');
+    requireTools();
+    const pyright = toolPath('pyright/index.js');
     await place.output(process.execPath, [pyright, '--project', '.', `--pythonpath=${own}`]);
     return 'mypy and pyright, strict';
   },
