@@ -12,7 +12,12 @@ const reason = isWindows ? ' (skipped: Windows has no modes of files)' : '';
 const init = ['init', '--tenant', 'acme', '--product', 'shop', '--yes', '--api-key'];
 
 /** Files without secrets: other users may read them, and only the owner writes them. */
-const readable = new Set(['svcsettings.json', 'svcsettings.schema.json', 'identity-keys.json', 'api-keys.json']);
+const readable = new Set([
+  'svcsettings.json',
+  'svcsettings.schema.json',
+  'identity-keys.json',
+  'api-keys.json',
+]);
 
 /** The modes below a folder, by path; `.` is the folder itself. */
 function modesIn(folder: string): Record<string, string> {
