@@ -15,22 +15,31 @@ afterAll(() => service.close());
 const get = (path: string, accept?: string) =>
   service.call({ method: 'GET', path, ...(accept === undefined ? {} : { headers: { Accept: accept } }) });
 const source = (path: string) => readFileSync(join(root, 'docs', path), 'utf8');
+const MARKDOWN = 'text/markdown; charset=utf-8';
 const files = globSync('**/*.md', { cwd: join(root, 'docs') }).map((path) => path.replaceAll('\\', '/'));
 
 describe('the source of a page', () => {
   test('is under its address with .md, for every page', async () => {
     for (const path of files) {
       const { status, headers, body } = await get(`/docs/${path}`);
-      expect([status, headers['content-type']], path).toEqual([200, 'text/markdown; charset=utf-8']);
+      expect([status, headers['content-type']], path).toEqual([200, MARKDOWN]);
       expect(body).toBe(source(path));
     }
     expect((await get('/docs/guides/index.md')).body).toBe(source('guides/README.md'));
   });
 
+  test('is what the address without the ending answers to a program, for every page', async () => {
+    for (const path of files.filter((name) => name !== 'README.md')) {
+      const address = `/docs/${path.replace(/README\.md$/, 'index.md').replace(/\.md$/, '')}`;
+      const { headers, body } = await get(address, 'text/markdown');
+      expect([headers['content-type'], body], address).toEqual([MARKDOWN, source(path)]);
+    }
+  });
+
   test.each([
-    ['text/markdown', 'text/markdown; charset=utf-8'],
-    ['text/html;q=0.9, Text/Markdown ; q=0.9', 'text/markdown; charset=utf-8'],
-    ['text/markdown, */*', 'text/markdown; charset=utf-8'],
+    ['text/markdown', MARKDOWN],
+    ['text/html;q=0.9, Text/Markdown ; q=0.9', MARKDOWN],
+    ['text/markdown, */*', MARKDOWN],
     ['text/html, text/markdown;q=0.5', 'text/html; charset=utf-8'],
     ['text/markdown;q=0', 'text/html; charset=utf-8'],
     ['text/markdown;q=high', 'text/html; charset=utf-8'],
@@ -48,13 +57,44 @@ describe('the source of a page', () => {
       const [, href = ''] =
         /<a rel="alternate" type="text\/markdown" href="([^"]+)"/.exec((await get(`/docs/${name}`)).body) ??
         [];
-      expect((await get(href)).headers['content-type']).toBe('text/markdown; charset=utf-8');
+      expect((await get(href)).headers['content-type']).toBe(MARKDOWN);
     }
   });
 
   test('has a tag of its own, so that a cache keeps both', async () => {
     const [html, markdown] = await Promise.all([get('/docs/faq'), get('/docs/faq', 'text/markdown')]);
     expect(html.headers['etag']).not.toBe(markdown.headers['etag']);
+    const tag = String(html.headers['etag']);
+    const again = (accept: string) =>
+      service.call({ method: 'GET', path: '/docs/faq', headers: { Accept: accept, 'If-None-Match': tag } });
+    const [known, other] = await Promise.all([again('text/html'), again('text/markdown')]);
+    expect([known.status, known.headers['vary'], known.body]).toEqual([304, 'Accept', '']);
+    expect([other.status, other.headers['content-type']]).toEqual([200, MARKDOWN]);
+  });
+
+  test.each([
+    '/docs/unknown.md',
+    '/docs/guides/unknown.md',
+    '/docs/guides.md',
+    '/docs/index.md.md',
+    '/docs/faq.MD',
+    '/docs/%2e%2e/README.md',
+    '/docs/..%2fREADME.md',
+    '/docs/..%5cREADME.md',
+    '/docs/http/canonical.http',
+    '/llms.txt/',
+    '/llms.md',
+  ])('does not exist at %s: a problem document, to a program as well', async (path) => {
+    const { headers, ...answer } = await get(path, 'text/markdown');
+    expect(headers['content-type']).toBe('application/problem+json');
+    expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' });
+  });
+
+  test.each(['HEAD', 'POST'])('takes no %s, like every page', async (method) => {
+    for (const path of ['/docs/faq.md', '/llms.txt']) {
+      const { status, headers } = await service.call({ method, path });
+      expect([status, headers['allow']], path).toEqual([405, 'GET']);
+    }
   });
 });
 
@@ -63,12 +103,13 @@ describe('/llms.txt', () => {
     const { status, headers, body } = await get('/llms.txt');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(body).toMatch(/^# svc [\d.]+\n\n> [^\n]+\n/);
+    expect(Buffer.byteLength(body)).toBeLessThan(20_000);
     const links = [...body.matchAll(/^- \[[^\]]+\]\((\/docs\/[^)]+\.md)\): (.+)$/gm)];
     const addresses = links.map(([, address = '']) => address);
     const listed = files.filter((path) => path !== 'README.md' && !/^decisions\/\d/.test(path));
     expect(addresses.toSorted()).toEqual(listed.map((path) => `/docs/${path}`).toSorted());
     for (const [, address = '', summary = ''] of links) {
-      expect((await get(address)).headers['content-type']).toBe('text/markdown; charset=utf-8');
+      expect((await get(address)).headers['content-type']).toBe(MARKDOWN);
       expect(summary.length, address).toBeLessThanOrEqual(200);
     }
     for (const path of ['/openapi/svc.json', '/contracts/schemas/svc-public.schema.json', '/llms-full.txt']) {

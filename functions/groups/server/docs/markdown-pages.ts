@@ -29,7 +29,7 @@ export const MARKDOWN = 'text/markdown; charset=utf-8';
 const plain = 'text/plain; charset=utf-8';
 const headers = { 'Referrer-Policy': 'no-referrer' };
 
-/** The source of every page under the name of its file. */
+/** The source of each page under the name of its file. */
 export function sourcePages(
   paths: readonly string[],
   read: (path: string) => Promise<string>,
@@ -91,8 +91,9 @@ function llmsIndex({ service, version }: Release, sections: readonly MarkdownSec
     return `## ${title}\n\n${links.join('\n')}\n`;
   });
   return `${llmsHead(service, version)}
-The guides as one file: ${LLMS_FULL_PATH}. Every page below /docs answers its Markdown source to \`Accept: text/markdown\`, and
-under its address with \`.md\`.
+The guides, and the other pages that fit, as one file: ${LLMS_FULL_PATH}. Each page that a section lists, and each decision, is
+Markdown under the address with \`.md\`, and under that without the ending for \`Accept: text/markdown\`. /docs itself is the API
+reference for browsers: read the contract instead.
 
 ## Contract
 
@@ -111,16 +112,17 @@ function llmsFull({ service, version }: Release, sections: readonly MarkdownSect
   // Room for the line of each page, whether it is taken or not.
   let room =
     LLMS_FULL_BYTES_MAX -
-    utf8Bytes(start + rest) -
-    pages.reduce((sum, page) => sum + utf8Bytes(linkLine(page)), 0);
+    Buffer.byteLength(start + rest) -
+    pages.reduce((sum, page) => sum + Buffer.byteLength(linkLine(page)), 0);
   const taken: string[] = [];
   const left: string[] = [];
   for (const page of pages) {
     const text = `<!-- ${markdownAddress(page.path)} -->\n\n${page.text.trim()}\n\n`;
-    if (utf8Bytes(text) > room) left.push(linkLine(page));
+    const bytes = Buffer.byteLength(text);
+    if (bytes > room) left.push(linkLine(page));
     else {
       taken.push(text);
-      room -= utf8Bytes(text);
+      room -= bytes;
     }
   }
   return `${start}${taken.join('')}${left.length === 0 ? '' : rest + left.join('')}`;
@@ -152,10 +154,6 @@ function pageSummary({ text, title }: MarkdownPage): string {
   const [sentence = ''] = prose.split(/(?<=[.:])\s/);
   const isSentence = /^[A-Z`]/.test(sentence) && !sentence.startsWith('```');
   return isSentence && sentence.length <= SUMMARY_LENGTH_MAX ? sentence.replace(/[.:]$/, '') : title;
-}
-
-function utf8Bytes(text: string): number {
-  return Buffer.byteLength(text);
 }
 
 /** The sections of the index without the page that is the index, each page with its text. */
