@@ -8,16 +8,13 @@ import { Program, root } from './program.ts';
 
 const ADDRESS = 'http://127.0.0.1:5220';
 
-async function start(folder: string, args: readonly string[] = []) {
-  const server = new Program([join(root, 'functions/embedded.ts'), ...args], {
-    cwd: folder,
-    env: { PORT: '0' },
-  });
+async function start(folder: string) {
+  const server = new Program([join(root, 'functions/embedded.ts')], { cwd: folder, env: { PORT: '0' } });
   const [, url = ''] = await server.says(/is ready at (\S+)/);
   return { server, url };
 }
 
-/** The objects in the lines of the answers. */
+/** The objects in the lines of the answers; an answer without content adds none. */
 async function answersOf(commands: string, url: string, folder: string): Promise<object[]> {
   // One answer a line: curl prints no line end.
   const text = commands.replaceAll(ADDRESS, url).replaceAll('curl -s ', "curl -s -w '\\n' ");
@@ -25,40 +22,38 @@ async function answersOf(commands: string, url: string, folder: string): Promise
   const { code } = await shell.exit;
   expect([code, shell.stderr]).toEqual([0, '']);
   return shell.stdout
-    .trimEnd()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as object);
 }
 
 test('every command of README works as read, in its order', async () => {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
-  const [commit = '', read = '', work = '', ...more] = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].map(
-    ([, text = '']) => text,
-  );
+  const [commit = '', read = '', ask = '', work = '', ...more] = [
+    ...readme.matchAll(/^```sh\n(.*?)^```$/gms),
+  ].map(([, text = '']) => text);
   expect(more).toEqual([]);
-  const flags = [...readme.matchAll(/^ {4}npm start -- (--\S+)$/gm)].map(([, flag = '']) => flag);
-  expect(flags).toHaveLength(1);
+  expect(readme).toMatch(/^ {4}npm install && npm start$/m);
   const folder = await mkdtemp(join(tmpdir(), 'svc-readme-'));
   try {
-    const first = await start(folder);
-    await using server = first.server;
-    expect(await answersOf(commit, first.url, folder)).toMatchObject([{ replayed: false }]);
-    expect(await answersOf(commit, first.url, folder)).toMatchObject([{ replayed: true }]);
-    expect(await answersOf(read, first.url, folder)).toMatchObject([
+    const { server: started, url } = await start(folder);
+    await using server = started;
+    const answers = (commands: string) => answersOf(commands, url, folder);
+    expect(await answers(commit)).toMatchObject([{ replayed: false }]);
+    expect(await answers(commit)).toMatchObject([{ replayed: true }]);
+    expect(await answers(read)).toMatchObject([
       { id: '1042', revision: 1 },
       [{ event: { topic: 'claim.reported' } }],
     ]);
-    // A reader who starts the run before the handler is there: the same commands work later.
-    const [early] = await answersOf(work.split('curl').slice(0, 2).join('curl'), first.url, folder);
+    // A reader who starts the run before a worker asks: the same commands work later.
+    const [early] = await answers(work.split('curl').slice(0, 2).join('curl'));
     expect(early).toMatchObject({ code: 'handler_missing' });
-    server.signal('SIGINT');
-    expect((await server.exit).code).toBe(0);
-
-    const second = await start(folder, flags);
-    await using _ = second.server;
-    const [run, lease] = await answersOf(work, second.url, folder);
+    expect(await answers(ask)).toEqual([]);
+    const [run, lease] = await answers(work);
     expect(run).toMatchObject({ status: 'queued', handlerId: 'refund.pay' });
     expect(lease).toMatchObject({ leaseToken: expect.any(String), run: { handlerId: 'refund.pay' } });
+    server.signal('SIGINT');
+    expect((await server.exit).code).toBe(0);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
