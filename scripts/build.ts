@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { bundle, copyDocs, writeFiles } from './build/bundle.ts';
-import { contentFaults } from './build/contents.ts';
-import { installedBeside } from './build/installed.ts';
+import { bundleFaults } from './build/contents.ts';
+import { installationOf } from './build/installed.ts';
 import { budgetFaults, groupParts, type PartSize, sizesOf, startsOf } from './build/parts.ts';
 import { projectPackage, root } from './build/project.ts';
 import { buildServer } from './build/server.ts';
@@ -37,7 +37,7 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
     external: [framework, 'supports-color'],
     members: { name, version },
   });
-  const { description, lock } = installedBeside([framework]);
+  const { description, lock } = installationOf([framework]);
   const described = [
     ['package.json', `${JSON.stringify(description, null, 2)}\n`],
     ['package-lock.json', `${JSON.stringify(lock, null, 2)}\n`],
@@ -49,7 +49,7 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
   const sizes = sizesOf(metafile, groups);
   const starts = startsOf(metafile, groups);
   const texts = new Map([...files].map(([file, text]) => [`dist/functions/${file}`, text]));
-  const faults = [...budgetFaults([...sizes, ...starts]), ...contentFaults(metafile, texts)];
+  const faults = [...budgetFaults([...sizes, ...starts]), ...bundleFaults(metafile, texts)];
   return { outdir, sizes, starts, faults };
 }
 

@@ -2,7 +2,7 @@ import type { Metafile } from 'esbuild';
 import { closure, outputOf, partsWithPackages, sharedParts } from './parts.ts';
 
 /** Finds modules and texts that the bundle must not hold. */
-export function contentFaults(metafile: Metafile, texts: ReadonlyMap<string, string>): string[] {
+export function bundleFaults(metafile: Metafile, texts: ReadonlyMap<string, string>): string[] {
   const faults: string[] = [];
   const entry = outputOf(metafile, 'functions/index.ts');
   const foreign = partsWithPackages

@@ -24,7 +24,7 @@ export interface Installed {
 }
 
 /** Describes an installation that holds only the named packages, in the versions of this project. */
-export function installedBeside(names: readonly string[]): Installed {
+export function installationOf(names: readonly string[]): Installed {
   const { name, version, license, dependencies } = projectPackage();
   const description = {
     name: `${name}-functions`,

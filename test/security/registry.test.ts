@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Attack, attacks } from './attacks.ts';
-import { attackTable, countsByState, idsIn, occurrences, registryFaults } from './registry.ts';
+import { attackFaults, attackTable, countsByState, idsIn, occurrences } from './registry.ts';
 
 const found = occurrences(resolve(import.meta.dirname, '../..'));
 
 test('every attack is where the list says it is', () => {
-  expect(registryFaults(found)).toEqual([]);
+  expect(attackFaults(found)).toEqual([]);
   console.info('attacks', countsByState());
 });
 
@@ -40,12 +40,12 @@ const planned: Attack = { id: 'Z01', what: 'an attack', state: 'later', reason: 
 
 test('an id that moves away from its state is found', () => {
   const without = new Map([...found.tests].filter(([id]) => id !== 'D01'));
-  expect(registryFaults({ ...found, tests: without })).toEqual(['D01 is tested, and no test names it']);
+  expect(attackFaults({ ...found, tests: without })).toEqual(['D01 is tested, and no test names it']);
   const early = new Map([...found.tests, ['Z01', ['a.test.ts']]] as const);
-  expect(registryFaults({ ...found, tests: early }, [planned])).toEqual([
+  expect(attackFaults({ ...found, tests: early }, [planned])).toEqual([
     'Z01 is for later, and is tested: a.test.ts',
   ]);
-  expect(registryFaults({ ...found, benches: new Map() })).toEqual([
+  expect(attackFaults({ ...found, benches: new Map() })).toEqual([
     'K02 is a benchmark, and no bench names it',
   ]);
 });

@@ -63,7 +63,7 @@ function found(root: string, files: readonly string[], idsOf: (text: string) => 
 }
 
 /** The contradictions between the list and the tests, a sentence each. */
-export function registryFaults({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string[] {
+export function attackFaults({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string[] {
   return list.flatMap(({ id, state, reason }) => {
     const named = tests.get(id);
     if (state !== 'tested' && reason === undefined) return [`${id} does not say why it is no test`];
