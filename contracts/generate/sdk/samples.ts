@@ -10,9 +10,10 @@ export interface CodeSample {
   readonly source: string;
 }
 
-/** The server of `npm start`, and the file that stands for the bytes of a request. */
+/** The server of `npm start`. */
 export const SAMPLE_SERVER = 'http://127.0.0.1:5220';
-export const SAMPLE_FILE = 'content.bin';
+/** Stands for the bytes of a request. */
+const SAMPLE_FILE = 'content.bin';
 
 /** The samples of each operation by its id, made of the case with which the clients are tested. */
 export function codeSamples(contract: SdkContract): Readonly<Record<string, readonly CodeSample[]>> {
@@ -87,7 +88,7 @@ function python({ python: name, arguments: given }: WireCase, paged: boolean): s
   );
   const call = [
     ...path.map((value) => literal(value, PYTHON_LITERALS)),
-    ...(request === null ? [] : [written.replaceAll(`"${FILE}"`, `Path("${SAMPLE_FILE}").read_bytes()`)]),
+    ...(request === null ? [] : [written]),
     ...named,
     ...(idempotencyKey === null ? [] : [`idempotency_key=${literal(idempotencyKey, PYTHON_LITERALS)}`]),
   ];
