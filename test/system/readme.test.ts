@@ -33,7 +33,11 @@ test('every command of README works as read, in its order', async () => {
     ...readme.matchAll(/^```sh\n(.*?)^```$/gms),
   ].map(([, text = '']) => text);
   expect(more).toEqual([]);
-  expect(readme).toMatch(/^ {4}npm install && npm start$/m);
+  const starts = [...readme.matchAll(/^ {4}(?:npx @svc-runtime\/server dev|npm install && npm start)$/gm)];
+  expect(starts.map(([line]) => line.trim())).toEqual([
+    'npx @svc-runtime/server dev',
+    'npm install && npm start',
+  ]);
   const folder = await mkdtemp(join(tmpdir(), 'svc-readme-'));
   try {
     const { server: started, url } = await start(folder);
