@@ -7,6 +7,8 @@ import { INDEX_PAGE, type NavigationSection } from './navigation.ts';
 /** Root-relative: the server does not know its public address. */
 const LLMS_PATH = '/llms.txt';
 const LLMS_FULL_PATH = '/llms-full.txt';
+const OPENAPI_PATH = '/openapi/svc.json';
+const SCHEMA_PATH = '/contracts/schemas/svc-public.schema.json';
 
 /** A reader of the whole file has a bounded context: 300 kB are about 75,000 tokens. */
 const LLMS_FULL_BYTES_MAX = 300_000;
@@ -18,6 +20,8 @@ interface MarkdownPage {
   readonly path: string;
   readonly title: string;
   readonly text: string;
+  /** The first sentence below the title; the title where the page starts otherwise. */
+  readonly summary: string;
 }
 
 interface MarkdownSection {
@@ -85,9 +89,7 @@ function acceptedWeight(accept: string, mediaType: string): number {
 /** The format of llmstxt.org: a title, a summary, and sections of links. */
 function llmsIndex({ service, version }: Release, sections: readonly MarkdownSection[]): string {
   const lists = sections.map(({ title, pages }) => {
-    const links = pages.map(
-      (page) => `- [${page.title}](${markdownAddress(page.path)}): ${pageSummary(page)}`,
-    );
+    const links = pages.map((page) => `- [${page.title}](${markdownAddress(page.path)}): ${page.summary}`);
     return `## ${title}\n\n${links.join('\n')}\n`;
   });
   return `${llmsHead(service, version)}
@@ -97,8 +99,8 @@ reference for browsers: read the contract instead.
 
 ## Contract
 
-- [OpenAPI 3.1](/openapi/svc.json): every operation with its models and problem codes
-- [JSON Schema](/contracts/schemas/svc-public.schema.json): every public model
+- [OpenAPI 3.1](${OPENAPI_PATH}): every operation with its models and problem codes
+- [JSON Schema](${SCHEMA_PATH}): every public model
 
 ${lists.join('\n')}`;
 }
@@ -143,17 +145,11 @@ function llmsHead(service: string, version: string): string {
 `;
 }
 
-/** The first sentence below the title of the page; the title where the page starts with a list, a table or code. */
-function pageSummary({ text, title }: MarkdownPage): string {
-  const paragraphs = text
-    .replaceAll(/<!--.*?-->/gs, '')
-    .split(/\n{2,}/)
-    .map((part) => part.trim());
-  const [, first = ''] = paragraphs.filter((part) => part !== '');
-  const prose = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\s+/g, ' ');
-  const [sentence = ''] = prose.split(/(?<=[.:])\s/);
-  const isSentence = /^[A-Z`]/.test(sentence) && !sentence.startsWith('```');
-  return isSentence && sentence.length <= SUMMARY_LENGTH_MAX ? sentence.replace(/[.:]$/, '') : title;
+/** The first sentence of a paragraph, if it is one and short enough. */
+function firstSentence(paragraph: string): string | undefined {
+  const [sentence = ''] = paragraph.split(/(?<=[.:])\s/);
+  const isSentence = /^[A-Z]/.test(sentence) && sentence.length <= SUMMARY_LENGTH_MAX;
+  return isSentence ? sentence.replace(/[.:]$/, '') : undefined;
 }
 
 /** The sections of the index without the page that is the index, each page with its text. */
@@ -162,13 +158,17 @@ export async function markdownSections(
   served: ReadonlySet<string>,
   read: (path: string) => Promise<string>,
 ): Promise<readonly MarkdownSection[]> {
+  const { firstParagraph } = await import('./markdown.ts');
   return Promise.all(
     navigation.map(async ({ title, pages }) => ({
       title,
       pages: await Promise.all(
         pages
           .filter(({ path }) => served.has(path) && path !== INDEX_PAGE)
-          .map(async (page) => ({ ...page, text: await read(page.path) })),
+          .map(async (page) => {
+            const text = await read(page.path);
+            return { ...page, text, summary: firstSentence(firstParagraph(text)) ?? page.title };
+          }),
       ),
     })),
   );

@@ -1,4 +1,4 @@
-import { Marked } from 'marked';
+import { lexer, Marked, Parser, TextRenderer, type Token } from 'marked';
 import { cleanAddress, escapeHtml } from './frame.ts';
 
 const languages: Readonly<Record<string, string>> = { ts: 'TypeScript', python: 'Python' };
@@ -34,6 +34,18 @@ export function renderMarkdown(markdown: string, isServed: (href: string) => boo
   const html = marked.parse(markdown, { async: false });
   const switchable = Object.keys(languages).every((language) => html.includes(`data-language="${language}"`));
   return switchable ? html.replace('</h1>\n', `</h1>\n${languageSwitch()}`) : html;
+}
+
+/** The text of the paragraph below the title, without markup; empty where the page starts with a list, a table or code. */
+export function firstParagraph(markdown: string): string {
+  const first = lexer(markdown).find(({ type }) => !beforeText.has(type));
+  return first?.type === 'paragraph' ? plainText(first.tokens ?? []) : '';
+}
+
+const beforeText = new Set(['heading', 'space', 'html']);
+
+function plainText(tokens: Token[]): string {
+  return Parser.parseInline(tokens, { renderer: new TextRenderer() }).replaceAll(/\s+/g, ' ');
 }
 
 function languageSwitch(): string {
