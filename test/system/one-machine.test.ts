@@ -16,6 +16,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
 import { readSettings } from '../../functions/config/load.ts';
 import { connectionTimeouts } from '../../functions/http/connection.ts';
+import description from '../../package.json' with { type: 'json' };
 import { buildServer } from '../../scripts/build/server.ts';
 import { bytesOf, secondsOf, wordsOf } from '../support/systemd-unit.ts';
 import { embedded, Machine, unitOf } from './one-machine.ts';
@@ -24,6 +25,7 @@ import { releasedServer, releasedVersion } from './released-server.ts';
 
 /** The files of infra/embedded, and the commands of docs/production.md, on a machine below a folder. */
 
+const { version } = description;
 const folder = mkdtempSync(join(tmpdir(), 'svc-package-'));
 const page = readFileSync(join(root, 'docs/production.md'), 'utf8');
 let built: string;
@@ -99,7 +101,7 @@ describe('a machine with the units of infra/embedded', () => {
   let machine: Machine;
   beforeEach(async () => {
     machine = new Machine();
-    machine.install(built, '0.6.0');
+    machine.install(built, version);
     // A port of its own, where the page has that of the proxy.
     await done(machine.svc(`${command('svc init --out /etc/svc')} --port 0 --yes`));
     return () => machine[Symbol.dispose]();
@@ -197,11 +199,13 @@ describe('a machine with the units of infra/embedded', () => {
       installReleased(machine);
       await writeSettings(machine, issuer);
       const old = await started(machine);
+      expect(await versionOf(old)).toBe(releasedVersion);
       expect(await old.commit('old')).toMatchObject({ replayed: false });
       const run = await old.startRun('old');
       await stopped(old);
-      machine.use('0.6.0');
+      machine.use(version);
       const next = await started(machine);
+      expect(await versionOf(next)).toBe(version);
       expect(await next.commit('old')).toMatchObject({ replayed: true });
       expect(await next.startRun('old')).toBe(run);
       await next.commit('next');
@@ -217,7 +221,11 @@ describe('a machine with the units of infra/embedded', () => {
   });
 });
 
-/** The last release had no package for a machine. */
+async function versionOf({ url }: Server): Promise<unknown> {
+  return ((await (await fetch(`${url}/health`)).json()) as { version: unknown }).version;
+}
+
+/** The frozen server of the last release, in the place of its package. */
 function installReleased(machine: Machine): void {
   const bin = machine.at(`/opt/svc/${releasedVersion}/bin`);
   mkdirSync(bin, { recursive: true });
@@ -226,26 +234,13 @@ function installReleased(machine: Machine): void {
   machine.use(releasedVersion);
 }
 
-/** Settings that both releases know: the last one verifies the tokens of an issuer at an address. */
+/** The settings of this release with an issuer at an address: the release before it starts with them, too. */
 async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void> {
   const [audience, email] = ['https://svc.shop.example', 'app@shop.example'];
   const own = `--issuer ${issuer.issuer} --key-set-url ${issuer.keySetUrl} --audience ${audience} --principal ${email}`;
-  machine.use('0.6.0');
+  machine.use(version);
   await done(machine.svc(`${command('svc init --out /etc/svc')} --port 0 --yes --force ${own}`));
   machine.use(releasedVersion);
-  const path = machine.at('/etc/svc/svcsettings.json');
-  const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object; Server: object };
-  const {
-    MinRetainedHours: _,
-    RunSharePercent: ____,
-    ...runtime
-  } = written.ExecutionRuntime as { MinRetainedHours: number; RunSharePercent: number };
-  const {
-    RecordAccess: __,
-    ProviderAccess: ___,
-    ...server
-  } = written.Server as { RecordAccess: object; ProviderAccess: object };
-  writeFileSync(path, JSON.stringify({ ...written, ExecutionRuntime: runtime, Server: server }));
   writeFileSync(machine.at('/etc/svc/app.token'), await issuer.mint({ audience, email }));
 }
 
