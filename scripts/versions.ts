@@ -42,6 +42,10 @@ const places: readonly Place[] = [
   { path: 'sdk/python/src/svc_client/_generated/version.py', read: match(/^VERSION = "([^"]+)"/m) },
   { path: 'sdk/wire/requests.json', read: member('version') },
   { path: 'CHANGELOG.md', read: match(/^## (\d+\.\d+\.\d+)/m) },
+  { path: 'docs/versioning.md', read: match(/ clients: (\S+) of each/) },
+  { path: 'docs/production.md', read: match(/^version=(\S+)$/m) },
+  { path: 'docs/image.md', read: match(/^version=(\S+)$/m) },
+  { path: 'docs/deploy.md', read: match(/^export RELEASE=(\S+)$/m) },
 ];
 
 /** Lists the files whose version differs from that of `package.json`; empty when all agree. */
