@@ -24,6 +24,8 @@ test.each([
   ['ENV NODE_ENV', 'ENV API_KEY=abc NODE_ENV', 'a secret stays in the image'],
   ['SVC_ENVIRONMENT=Production', 'SVC_ENVIRONMENT=Development', 'not Production'],
   ['HEALTHCHECK', '# HEALTHCHECK', 'no health check'],
+  ['    PORT=5220 \\\n', '', 'the port that the image sets'],
+  ['${process.env.PORT}', '5220', 'the port that the image sets'],
 ])('planted: %s becomes %s', (from, to, fault) => {
   expect(text).toContain(from);
   expect(imageFileFaults(text.replace(from, () => to)).join('\n')).toContain(fault);

@@ -18,6 +18,9 @@ export function imageFileFaults(text: string): string[] {
   if (last('ENTRYPOINT')?.startsWith('["node",') !== true) faults.push('the first process is not node');
   if (last('STOPSIGNAL') !== 'SIGTERM') faults.push('the server drains with SIGTERM alone');
   if (last('HEALTHCHECK') === undefined) faults.push('there is no health check');
+  // A short variable counts before the settings file, which the check does not read.
+  if (!/\bPORT=\d+/.test(last('ENV') ?? '') || last('HEALTHCHECK')?.includes('${process.env.PORT}') !== true)
+    faults.push('the health check does not ask the port that the image sets');
   for (const { name, words } of instructions) {
     if (name === 'RUN' && !words.startsWith('["')) faults.push(`a shell runs ${words}`);
     if (name === 'ADD' && /^https?:/.test(words)) faults.push(`${words} is not pinned`);

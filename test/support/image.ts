@@ -102,7 +102,7 @@ export class Image {
     const command = entrypoint === undefined ? [...this.config.Entrypoint, ...args] : [entrypoint, ...args];
     const mounts = Object.entries(volumes).map(([place, source]) => {
       const [path = '', mode = 'rw'] = place.split(':');
-      return `mount --bind '${source}' "$root${path}"; mount -o 'remount,bind,${mode}' "$root${path}"`;
+      return `mkdir -p "$root${path}"; mount --bind '${source}' "$root${path}"; mount -o 'remount,bind,${mode}' "$root${path}"`;
     });
     const script = [
       'root=$1; shift',

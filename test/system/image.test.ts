@@ -1,9 +1,22 @@
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import description from '../../package.json' with { type: 'json' };
 import { buildServer } from '../../scripts/build/server.ts';
 import { type Container, Image, imageMissing, type RunOptions } from '../support/image.ts';
+import { root } from './program.ts';
+import { releasedServer, releasedVersion } from './released-server.ts';
+
+const modules = join(root, 'node_modules');
 
 if (imageMissing !== undefined) console.warn(`The image is not built ${imageMissing}`);
 
@@ -35,12 +48,22 @@ describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, (
     expect(await made.exit, made.stderr).toEqual({ code: 0, signal: null });
   });
 
+  const volumesOf = (data: string) => ({ '/etc/svc:ro': settings, '/var/lib/svc': data });
   const serve = (data: string, options: RunOptions = {}) =>
     image.run({
-      args: ['--Server:Port=0'],
-      volumes: { '/etc/svc:ro': settings, '/var/lib/svc': data },
+      env: { PORT: '0' },
+      volumes: volumesOf(data),
       ...options,
     });
+
+  /** The frozen server of the last release, readable by the user of a container. Its packages are mounted beside it. */
+  function released(): string {
+    const path = owned('released', 10001);
+    cpSync(releasedServer(), path, { recursive: true });
+    chownSync(path, 10001, 10001);
+    mkdirSync(join(path, 'node_modules'));
+    return path;
+  }
 
   /** The address of a server once it is ready. */
   async function addressOf(server: Container): Promise<string> {
@@ -107,35 +130,73 @@ describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, (
   test('serves as another user, whose the data are', async () => {
     await using server = serve(owned('of-another', 12345), {
       user: '12345:12345',
-      volumes: { '/var/lib/svc': join(folder, 'of-another'), '/etc/svc:ro': readable() },
+      volumes: {
+        '/var/lib/svc': join(folder, 'of-another'),
+        '/etc/svc:ro': copied('settings-of-another', 12345),
+      },
     });
     const url = await addressOf(server);
     expect(await commit(url)).toMatchObject({ replayed: false });
     expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toMatch(/^Uid:\t12345\t/m);
   });
 
-  /** The settings for another user, as an engine mounts them for that user. */
-  function readable(): string {
-    const path = owned('settings-of-another', 12345);
-    for (const name of ['svcsettings.json', 'identity-keys.json']) {
-      writeFileSync(join(path, name), readFileSync(join(settings, name)));
-      chownSync(join(path, name), 12345, 12345);
+  /** A copy of the settings for a user, as an engine mounts them for that user. */
+  function copied(name: string, user: number, change = (text: string) => text): string {
+    const path = owned(name, user);
+    for (const file of ['svcsettings.json', 'identity-keys.json']) {
+      writeFileSync(join(path, file), change(readFileSync(join(settings, file), 'utf8')));
+      chownSync(join(path, file), user, user);
     }
     return path;
   }
 
-  test('says by its health check whether it answers', async () => {
+  test('says by its health check whether it answers, also where the settings name another port', async () => {
     const [, entrypoint = '', ...args] = image.config.Healthcheck.Test;
     const healthy = async (port: string) => {
       await using check = image.run({ entrypoint, args, env: { PORT: port } });
       return (await check.exit).code;
     };
-    await using server = serve(owned('checked', 10001));
+    const elsewhere = copied('settings-of-a-port', 10001, (text) =>
+      text.replace('"Server": {', '"Server": { "Port": 1,'),
+    );
+    expect(readFileSync(join(elsewhere, 'svcsettings.json'), 'utf8')).toContain('"Port": 1,');
+    await using server = serve(owned('checked', 10001), {
+      volumes: { '/etc/svc:ro': elsewhere, '/var/lib/svc': join(folder, 'checked') },
+    });
     const { port } = new URL(await addressOf(server));
     expect(await healthy(port)).toBe(0);
     server.signal('SIGTERM');
     await server.exit;
     expect(await healthy(port)).toBe(1);
+  });
+
+  test('shares the file with a second container over the same volume', async () => {
+    const data = owned('shared', 10001);
+    await using first = serve(data);
+    await using second = serve(data);
+    expect(await commit(await addressOf(first))).toMatchObject({ replayed: false });
+    expect(await commit(await addressOf(second))).toMatchObject({ replayed: true });
+  });
+
+  test('opens the data of the last release, which opens them again', async () => {
+    const data = owned('of-the-last-release', 10001);
+    const earlier = {
+      entrypoint: 'node',
+      args: ['/mnt/server.mjs'],
+      volumes: { ...volumesOf(data), '/mnt:ro': released(), '/mnt/node_modules:ro': modules },
+    };
+    for (const [options, version, replayed] of [
+      [earlier, releasedVersion, false],
+      [{}, description.version, true],
+      [earlier, releasedVersion, true],
+    ] as const) {
+      await using server = serve(data, options);
+      const url = await addressOf(server);
+      expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ version });
+      expect(await commit(url)).toMatchObject({ replayed });
+      server.signal('SIGTERM');
+      expect(await server.exit, server.stderr).toEqual({ code: 0, signal: null });
+    }
   });
 
   test('has the tool, which finds the settings', async () => {
