@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { infraFolder } from '../infra/configuration.ts';
@@ -33,13 +33,17 @@ function checked({ settings, variables }: WayToRun): Promise<Checked> {
   });
 }
 
-test('there are four examples', () => {
+test('there are four examples, and no manifest beside them', () => {
   expect(asTheyAre.map(({ name }) => name)).toEqual([
     'compose',
     'kubernetes/sqlite',
     'kubernetes/postgresql',
     'cloud-run',
   ]);
+  const manifests = ['compose', 'kubernetes', 'cloud-run'].flatMap((folder) =>
+    readdirSync(join(infraFolder, folder)).filter((name) => name.endsWith('.yaml')),
+  );
+  expect(manifests.sort()).toEqual(['compose.yaml', 'postgresql.yaml', 'service.yaml', 'sqlite.yaml']);
 });
 
 test.each(filledIn)(
@@ -119,17 +123,19 @@ test('Cloud Run keeps an instance with its CPU, and drains before it is killed',
   expect(pod.containers[0].ports).toEqual([{ name: 'http1', containerPort: Number(variables['PORT']) }]);
 });
 
-test('Compose opens the proxy alone, and the server drains', () => {
+test('Compose opens the proxy alone, and the server and the worker drain', () => {
   const { services } = examples.compose;
   const open = Object.entries(services).filter(([, { ports = [] }]) => ports.length > 0);
   expect(open.map(([name]) => name)).toEqual(['proxy']);
-  expect(services['server']).toMatchObject({
-    read_only: true,
-    tmpfs: ['/tmp'],
-    cap_drop: ['ALL'],
-    stop_grace_period: '30s',
-    depends_on: { database: { condition: 'service_healthy' } },
-  });
+  for (const name of ['server', 'worker'])
+    expect(services[name]).toMatchObject({
+      read_only: true,
+      tmpfs: ['/tmp'],
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      stop_grace_period: '30s',
+    });
+  expect(services['server']).toMatchObject({ depends_on: { database: { condition: 'service_healthy' } } });
 });
 
 test('the proxy of Compose has the limits of that on one machine', () => {
