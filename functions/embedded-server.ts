@@ -155,6 +155,7 @@ function help(): string {
     `${release.service} ${release.version}: the whole service in one process.`,
     '',
     `Usage: ${startCommand} [--Key=value …]`,
+    `       ${startCommand} dev [worker.ts]   a Development server with the handlers of a file; dev --help has its options`,
     '',
     '  --help           shows this',
     '  --version        shows the release',

@@ -15,13 +15,14 @@ type Resolve = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;
 
 /**
  * Resolves the client as the module of the user does, so that both have one copy of it and `instanceof` holds. A folder without an
- * installed client gets the copy of the server: a first handler needs no package. Calls `loaded` with each file of the user.
+ * installed client gets the copy of the server: a first handler needs no package. Calls `loaded` with each file of the user,
+ * also with one that is missing.
  */
 export function hookModules(path: string, loaded: (path: string) => void): void {
   const parentURL = pathToFileURL(path).href;
   const resolve: Resolve = (specifier, context, next) => {
     const copy = copies.get(specifier);
-    if (copy === undefined) return next(specifier, context);
+    if (copy === undefined) return resolved(specifier, context, next);
     const isOwn =
       context.parentURL?.startsWith(folder.href) === true || context.parentURL === import.meta.url;
     try {
@@ -29,6 +30,15 @@ export function hookModules(path: string, loaded: (path: string) => void): void 
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
       return { url: copy, shortCircuit: true };
+    }
+  };
+  const resolved: Resolve = (specifier, context, next) => {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      const { code, url } = error as NodeJS.ErrnoException & { readonly url?: string };
+      if (code === 'ERR_MODULE_NOT_FOUND' && url !== undefined && isOfUser(url)) loaded(fileURLToPath(url));
+      throw error;
     }
   };
   registerHooks({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { argumentsOf } from '../dev.ts';
+import { argumentsOf } from './arguments.ts';
 import { handlersIn, inGroups } from './handlers.ts';
 import { readyText } from './lines.ts';
 
@@ -48,9 +48,14 @@ test('the lines to paste hold no open quote of a shell', () => {
     hasMcp: false,
     data: '.svc',
     worker: 'w.ts',
+    unknownIds: ['hidden'],
+    keyHeader: null,
   };
-  const text = readyText({ ...shown, handlerIds: ["it's"] });
+  const text = readyText({ ...shown, handlerIds: ['hidden', "it's"] });
   expect(text).toContain(`-d '{"handlerId":"it'\\''s","payload"`);
   expect(text).toContain('curl -s http://127.0.0.1:1/health');
   expect(text).not.toContain('/docs');
+  expect(readyText({ ...shown, handlerIds: null, keyHeader: 'X-Key' })).toContain(
+    `/execution/runs -H "X-Key: $SVC_API_KEY" -H 'content-type`,
+  );
 });

@@ -1,4 +1,6 @@
+import { table } from '../../functions/config/table.ts';
 import { release } from '../../functions/release.ts';
+import { openCommand } from './opener.ts';
 
 /** The texts that `svc dev` shows. */
 
@@ -10,10 +12,23 @@ export interface Shown {
   /** As typed; `null` without a worker. */
   readonly worker: string | null;
   readonly handlerIds: readonly string[] | null;
+  /** Those of which the service gives the worker no run. */
+  readonly unknownIds: readonly string[];
+  /** The header of the API key; `null` if the service asks for none. */
+  readonly keyHeader: string | null;
 }
 
 /** The addresses, and three lines to paste. */
-export function readyText({ address, hasDocs, hasMcp, data, worker, handlerIds }: Shown): string {
+export function readyText({
+  address,
+  hasDocs,
+  hasMcp,
+  data,
+  worker,
+  handlerIds,
+  unknownIds,
+  keyHeader,
+}: Shown): string {
   const rows = [
     ['api', address],
     ...(hasDocs ? [['docs', `${address}/docs`]] : []),
@@ -21,9 +36,11 @@ export function readyText({ address, hasDocs, hasMcp, data, worker, handlerIds }
     ['data', data],
     ...(worker === null ? [] : [['worker', `${worker}: ${handlersText(handlerIds)}`]]),
   ];
-  const json = `-H 'content-type: application/json' -d`;
+  const credential = keyHeader === null ? '' : `-H "${keyHeader}: $SVC_API_KEY" `;
+  const json = `${credential}-H 'content-type: application/json' -d`;
   const commit = `{"idempotencyKey":"hello-1","mutations":[{"operation":"upsert","document":{"tenantId":"acme","documentType":"note","id":"1","schemaVersion":"1","data":{"text":"hello"}}}]}`;
-  const start = `{"handlerId":${JSON.stringify(handlerIds?.[0] ?? 'hello')},"payload":{"name":"Ada"},"waitSeconds":10}`;
+  const startable = handlerIds?.find((id) => !unknownIds.includes(id)) ?? 'hello';
+  const start = `{"handlerId":${JSON.stringify(startable)},"payload":{"name":"Ada"},"waitSeconds":10}`;
   const lines = [
     `${release.service} ${release.version} dev is ready`,
     ...rows.map(([name = '', value = '']) => `  ${name.padEnd(7)} ${value}`),
@@ -31,11 +48,24 @@ export function readyText({ address, hasDocs, hasMcp, data, worker, handlerIds }
     'Commit a document, start a run, look around:',
     `  curl -s ${address}/canonical/tenants/acme/transactions ${json} '${quoted(commit)}'`,
     `  curl -s ${address}/execution/runs ${json} '${quoted(start)}'`,
-    `  ${hasDocs ? `open ${address}/docs` : `curl -s ${address}/health`}`,
+    `  ${hasDocs ? `${openCommand} ${address}/docs` : `curl -s ${address}/health`}`,
   ];
   if (worker === null)
     lines.push('', `A run needs a worker: ${release.service} dev worker.ts runs the handlers of a file.`);
   return lines.join('\n');
+}
+
+export function unknownText(handlerIds: readonly string[]): string {
+  const { acceptHandlersOfWorkers, externalHandlers } = table.execution;
+  return [
+    `The service does not know ${handlerIds.join(', ')}, and rejects their starts.`,
+    `It adds the handlers of workers where ${acceptHandlersOfWorkers.key} is true, within a bound, and none that begins with "svc.".`,
+    `${externalHandlers.key} names handlers without that.`,
+  ].join(' ');
+}
+
+export function failureText(worker: string, reason: string): string {
+  return `${worker} does not run: ${reason}\nThe server runs on, and a change of the file loads it again.`;
 }
 
 function handlersText(handlerIds: readonly string[] | null): string {

@@ -1,9 +1,9 @@
 /** What the process of the worker reports to `svc dev`. */
 export type FromWorker =
-  /** A file that the worker has loaded: its change reloads the worker. */
+  /** A file that the worker has loaded, or has missed: its change reloads the worker. */
   | { readonly kind: 'loaded'; readonly path: string }
-  /** The service knows these handlers, and the worker takes runs. */
-  | { readonly kind: 'ready'; readonly handlerIds: readonly string[] }
+  /** The worker takes runs. `unknownIds` are the handlers of which the service gives it none. */
+  | { readonly kind: 'ready'; readonly handlerIds: readonly string[]; readonly unknownIds: readonly string[] }
   /** The worker cannot run. Its process ends. */
   | { readonly kind: 'failed'; readonly reason: string };
 

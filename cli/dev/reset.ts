@@ -1,8 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { databasePath } from '../../functions/compose/database-path.ts';
-import { ProcessLocks } from '../../functions/store/sqlite/process-locks.ts';
 import { exitCodes, ToolError } from '../output.ts';
+import { lockDatabases } from './databases.ts';
 import type { DevSettings } from './settings.ts';
 
 export interface ResetOptions {
@@ -20,15 +19,28 @@ export async function reset({ settings, hasOwnData }: DevSettings, options: Rese
       exitCodes.usage,
     );
   if (!existsSync(folder)) return;
-  if (isInUse(databasePath(settings)))
-    throw new ToolError(`A server uses the data in ${folder}. Stop it first`, exitCodes.conflict);
-  if (!options.yes) await confirm(folder, options);
-  rmSync(folder, { recursive: true, force: true });
+  // The locks are held until the folder is gone, so that no server starts in it during the question.
+  const release = locked(folder);
+  try {
+    if (!options.yes) await confirm(folder, options);
+    rmSync(folder, { recursive: true, force: true });
+  } finally {
+    release();
+  }
 }
 
-/** A process that executes runs holds a lock beside the database. */
-function isInUse(database: string): boolean {
-  return existsSync(database) && new ProcessLocks(database).isAnyAlive();
+function locked(folder: string): () => void {
+  let release: (() => void) | null;
+  try {
+    release = lockDatabases(folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Whether a server uses the data in ${folder} cannot be found out: ${reason}. Nothing was removed`;
+    throw new ToolError(message, exitCodes.failed, { cause: error });
+  }
+  if (release === null)
+    throw new ToolError(`A server uses the data in ${folder}. Stop it first`, exitCodes.conflict);
+  return release;
 }
 
 async function confirm(folder: string, { input, output }: ResetOptions): Promise<void> {

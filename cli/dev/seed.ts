@@ -36,13 +36,19 @@ function order(tenantId: string, number: number) {
   };
 }
 
+export interface ApiKey {
+  readonly header: string;
+  readonly value: string;
+}
+
 /** Commits sample orders of two tenants, with fences and outbox events. */
-export async function seed(address: string): Promise<string> {
+export async function seed(address: string, key: ApiKey | null): Promise<string> {
+  const credential = key === null ? {} : { [key.header]: key.value };
   for (const tenant of TENANTS) {
     for (let number = 0; number < ORDERS; number += 1) {
       const answer = await fetch(`${address}/canonical/tenants/${tenant}/transactions`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...credential },
         body: JSON.stringify(order(tenant, number)),
       });
       if (!answer.ok)

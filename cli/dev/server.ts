@@ -8,6 +8,8 @@ export interface DevServer {
   /** Resolves with the exit code when the process has ended. */
   readonly exit: Promise<number>;
   stop(): Promise<void>;
+  /** Ends a server that stops already at once. */
+  kill(): void;
 }
 
 /**
@@ -36,6 +38,9 @@ export async function startServer(argv: readonly string[]): Promise<DevServer | 
     async stop() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
       await exit;
+    },
+    kill() {
+      child.kill('SIGTERM');
     },
   };
 }

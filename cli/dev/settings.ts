@@ -1,6 +1,7 @@
 import { databasePath } from '../../functions/compose/database-path.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { type ConfigurationInput, type ReadSettings, readSettings } from '../../functions/config/load.ts';
+import { isLoopback } from '../../functions/config/loopback.ts';
 import { type Settings, table } from '../../functions/config/table.ts';
 import { exitCodes, ToolError } from '../output.ts';
 
@@ -12,7 +13,7 @@ export interface DevSettings {
   readonly hasOwnData: boolean;
 }
 
-/** The settings of the server, with those of `svc dev` where no source has them. Throws outside Development. */
+/** The settings of the server, with those of `svc dev` where no source has them. Throws outside Development and loopback. */
 export function devSettings(input: ConfigurationInput): DevSettings {
   const given = checked(readSettings(input));
   const argv = [
@@ -21,16 +22,26 @@ export function devSettings(input: ConfigurationInput): DevSettings {
   ];
   const read = checked(readSettings({ ...input, argv }));
   const { settings } = read;
-  const { environment } = settings.service;
-  if (environment !== 'Development') {
-    const source = read.sourcesOf(table.service.environment.key).at(-1) ?? 'default';
-    const message = `dev runs in Development only, and ${table.service.environment.key} is ${environment} (${source}). Start that service with svc-server`;
-    throw new ToolError(message, exitCodes.usage);
-  }
+  const refusal = refusalOf(read);
+  if (refusal !== null)
+    throw new ToolError(`${refusal}. Start that service with svc-server`, exitCodes.usage);
   const hasOwnData = [table.service.dataDirectory.key, table.canonicalStore.databasePath.key].every(
     (key) => !isGiven(read, key),
   );
   return { settings, argv, hasOwnData: hasOwnData && settings.canonicalStore.provider === 'sqlite' };
+}
+
+/** The service of `dev` asks for no credential and adds the handlers that workers name. */
+function refusalOf({ settings, sourcesOf }: ReadSettings): string | null {
+  const isOf = (key: string, value: string) => `${key} is ${value} (${sourcesOf(key).at(-1) ?? 'default'})`;
+  const { environment, cloudService } = settings.service;
+  const { host } = settings.server;
+  if (environment !== 'Development')
+    return `dev runs in Development only, and ${isOf(table.service.environment.key, environment)}`;
+  if (!isLoopback(host)) return `dev serves this machine only, and ${isOf(table.server.host.key, host)}`;
+  return cloudService === null
+    ? null
+    : `dev serves this machine only, and ${isOf(table.service.cloudService.key, cloudService)}`;
 }
 
 function checked(read: ReadSettings): ReadSettings {

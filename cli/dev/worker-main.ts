@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
@@ -19,15 +20,22 @@ const NO_RUN = '0';
 
 const path = resolve(process.argv[2] ?? '');
 const workers: SvcWorker[] = [];
+/** Handlers of which the service gives this worker no run, once it has said so. */
+const unknown = new Set<string>();
+
+/** The channel is of this script: a module that would send to a process manager finds none, as under any other start. */
+const send = process.send?.bind(process);
+delete process.send;
 
 function report(message: FromWorker): Promise<void> {
   return new Promise((done) => {
-    if (process.send === undefined || !process.connected) done();
-    else process.send(message, () => done());
+    if (send === undefined || !process.connected) done();
+    else send(message, () => done());
   });
 }
 
 async function main(): Promise<void> {
+  if (!existsSync(path)) return fail('there is no such file now');
   hookModules(path, (file) => void report({ kind: 'loaded', path: file }));
   const found = handlersIn((await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>);
   if (typeof found === 'string') return fail(found);
@@ -47,10 +55,22 @@ async function main(): Promise<void> {
       }),
     );
     // The service knows them before `svc dev` shows its address.
-    await client.leaseExternalExecutionRun({ workerId, handlerIds: Object.keys(handlers), runId: NO_RUN });
+    const handlerIds = Object.keys(handlers);
+    const call = client.leaseExternalExecutionRun({ workerId, handlerIds, runId: NO_RUN });
+    const refused = (error: unknown) => fail(`the service refuses its worker: ${messageOf(error)}`);
+    const { response } = await call.withResponse().catch(refused);
+    for (const id of namesIn(response.headers.get('svc-unknown-handlers'))) unknown.add(id);
   }
-  await report({ kind: 'ready', handlerIds: [...found.keys()] });
+  await report({ kind: 'ready', handlerIds: [...found.keys()], unknownIds: [...unknown] });
   await Promise.all(workers.map((worker) => worker.run()));
+}
+
+function namesIn(field: string | null): readonly string[] {
+  return field === null ? [] : field.split(',').map((name) => decodeURIComponent(name.trim()));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function fail(reason: string): Promise<never> {
@@ -60,6 +80,8 @@ async function fail(reason: string): Promise<never> {
 
 function log({ level, message, runId, handlerId, error }: WorkerLogEntry): void {
   if (level !== 'warning' && level !== 'error') return;
+  // `svc dev` has reported it, with the setting that holds here.
+  if (runId === undefined && handlerId !== undefined && unknown.has(handlerId)) return;
   const of = runId === undefined ? '' : ` (${handlerId ?? ''}, run ${runId})`;
   const why = error === undefined ? '' : `: ${inspect(error)}`;
   process.stderr.write(`worker: ${message}${of}${why}\n`);
@@ -75,13 +97,17 @@ process.on('message', (message: ToWorker) => {
 });
 process.once('disconnect', () => void stop());
 
-/** The stack of an error of the user's module, without the frames of Node. */
+/** Frames of Node and of the scripts of `svc dev`. */
+const FOREIGN_FRAME = /^\s+at .*(?:\(?node:internal|[/\\]cli[/\\]dev[/\\](?:client-copy|worker-main)\.ts)/;
+
+/** The stack of an error of the user's module, with the frames of that module. */
 function stackOf(error: unknown): string {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return text
     .split('\n')
-    .filter((line) => !/^\s+at .*\(?node:internal/.test(line))
-    .join('\n');
+    .filter((line) => !FOREIGN_FRAME.test(line))
+    .join('\n')
+    .trimEnd();
 }
 
 await main().catch((error: unknown) => fail(stackOf(error)));

@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { warn } from '../output.ts';
 import type { FromWorker } from './messages.ts';
 import { scripts } from './scripts.ts';
+import type { ApiKey } from './seed.ts';
 import { FilesWatch } from './watch.ts';
 
 /** How a load of the worker ended: its handlers, or why it has none. */
 export type Loaded =
-  | { readonly handlerIds: readonly string[]; readonly reason: null }
+  | { readonly handlerIds: readonly string[]; readonly unknownIds: readonly string[]; readonly reason: null }
   | { readonly handlerIds: null; readonly reason: string };
 
 /** The longest time that a worker may take to give its runs back. */
@@ -19,6 +21,7 @@ export interface WorkerOptions {
   /** Absolute. */
   readonly path: string;
   readonly address: string;
+  readonly key: ApiKey | null;
   /** Called with the end of each load after the first, and when the process of the worker ends by itself. */
   readonly heard: (loaded: Loaded) => void;
 }
@@ -28,6 +31,7 @@ export class DevWorker {
   readonly #options: WorkerOptions;
   readonly #watch: FilesWatch;
   #child: ChildProcess | null = null;
+  #ending: ChildProcess | null = null;
   /** Loads follow each other. */
   #turn: Promise<unknown> = Promise.resolve();
   #isStale = false;
@@ -35,7 +39,7 @@ export class DevWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#watch = new FilesWatch(() => this.#change());
+    this.#watch = new FilesWatch({ changed: () => this.#change(), warn });
     this.#watch.add(options.path);
   }
 
@@ -59,6 +63,12 @@ export class DevWorker {
     await this.#turn;
   }
 
+  /** Ends the process at once: when this one ends, the other may be in a loop that hears nothing. */
+  kill(): void {
+    this.#ending?.kill('SIGKILL');
+    this.#child?.kill('SIGKILL');
+  }
+
   #change(): void {
     if (this.#isStale || this.#isOver) return;
     this.#isStale = true;
@@ -77,7 +87,8 @@ export class DevWorker {
 
   /** `null` if this object ended the process while it loaded. */
   async #load(): Promise<Loaded | null> {
-    const { path, address } = this.#options;
+    const { path, address, key } = this.#options;
+    const credential = key === null ? {} : { SVC_API_KEY: key.value, SVC_API_KEY_HEADER: key.header };
     const child = spawn(
       process.execPath,
       [
@@ -91,7 +102,7 @@ export class DevWorker {
         // A group of its own: Ctrl-C reaches `svc dev` alone, which stops the worker before the server.
         detached: true,
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        env: { ...process.env, SVC_BASE_URL: address },
+        env: { ...process.env, SVC_BASE_URL: address, ...credential },
       },
     );
     this.#child = child;
@@ -100,8 +111,10 @@ export class DevWorker {
       child.on('message', (message: FromWorker) => {
         if (message.kind === 'loaded') return this.#watch.add(message.path);
         isReady = message.kind === 'ready';
-        if (message.kind === 'ready') settle({ handlerIds: message.handlerIds, reason: null });
-        else settle({ handlerIds: null, reason: message.reason });
+        if (message.kind === 'ready') {
+          const { handlerIds, unknownIds } = message;
+          settle({ handlerIds, unknownIds, reason: null });
+        } else settle({ handlerIds: null, reason: message.reason });
       });
       child.once('exit', (code, signal) => {
         const ended = { handlerIds: null, reason: `its process ended with ${code ?? signal}` };
@@ -117,6 +130,7 @@ export class DevWorker {
     const child = this.#child;
     this.#child = null;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    this.#ending = child;
     const exit = once(child, 'exit');
     if (child.connected) child.send({ kind: 'stop' });
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);

@@ -125,15 +125,74 @@ describe('svc-server dev', () => {
     expect((await program.exit).signal).toBe('SIGKILL');
   });
 
+  test('takes a first file that is missing, a stop while it loads, and a second stop of a handler that hears nothing', async () => {
+    const cwd = fresh({ 'worker.mjs': "export { handlers } from './parts/handlers.mjs';\n" });
+    await using program = dev(cwd, 'worker.mjs');
+    await program.says(/^worker\.mjs does not run: [^]*Cannot find module '[^']*handlers\.mjs'/m);
+    const address = await addressOf(program);
+    mkdirSync(join(cwd, 'parts'));
+    const deaf = "export const handlers = { deaf: () => { console.log('begun'); for (;;); } };\n";
+    writeFileSync(join(cwd, 'parts/handlers.mjs'), deaf);
+    await program.says(/^worker\.mjs is reloaded: deaf$/m);
+    await started(address, 'deaf', 1, 0);
+    await program.says(/^begun$/m);
+    program.signal('SIGINT');
+    program.signal('SIGTERM');
+    expect(await program.exit).toEqual({ code: 143, signal: null });
+    await refusesConnections(Number(new URL(address).port));
+
+    writeFileSync(
+      join(cwd, 'slow.mjs'),
+      "console.log('begun'); await new Promise((never) => setInterval(never, 1e9));\n",
+    );
+    await using loading = dev(cwd, 'slow.mjs');
+    await loading.says(/^begun$/m);
+    loading.signal('SIGINT');
+    expect(await loading.exit).toEqual({ code: 0, signal: null });
+    expect(loading.stdout).not.toContain('is ready');
+  });
+
+  test('says which handlers the service does not know, and gives a module no channel to it', async () => {
+    const text =
+      "process.send?.({ kind: 'failed', reason: 'sent' });\nexport const handlers = { hello: () => process.send === undefined };\n";
+    const cwd = fresh({ 'worker.js': text });
+    await using program = dev(cwd, 'worker.js', '--ExecutionRuntime:AcceptHandlersOfWorkers=false');
+    await program.says(
+      /^The service does not know hello, and rejects their starts\. [^]*AcceptHandlersOfWorkers[^]*ExternalHandlers/m,
+    );
+    program.signal('SIGTERM');
+    expect((await program.exit).code).toBe(0);
+    const key = 'a-key-of-a-developer-0123456789';
+    await using known = new Program([entry, 'dev', 'worker.js', '--port', '0', '--seed'], {
+      cwd,
+      env: { SVC_API_KEY: key },
+    });
+    const address = await addressOf(known);
+    await known.says(/^ {2}worker +worker\.js: hello \(/m);
+    const answer = await fetch(`${address}/execution/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-svc-api-key': key },
+      body: JSON.stringify({ handlerId: 'hello', waitSeconds: 20 }),
+    });
+    expect(await answer.json()).toMatchObject({ status: 'succeeded', result: true });
+  });
+
   test('stores sample data once, and removes it only when that is meant', async () => {
     const cwd = fresh();
-    await using first = dev(cwd, '--seed');
+    // A server with a worker id of its own holds no lock beside the database.
+    await using first = dev(cwd, '--seed', '--ExecutionRuntime:WorkerId=mine');
     const address = await addressOf(first);
-    const orders = await fetch(`${address}/canonical/tenants/acme/documents/order/1000`);
-    expect(orders.status).toBe(200);
+    const order = (at: string) => fetch(`${at}/canonical/tenants/acme/documents/order/1000`);
+    const { status, headers } = await order(address);
+    expect(status).toBe(200);
+    await using beside = dev(cwd, '--seed');
+    expect((await order(await addressOf(beside))).headers.get('etag')).toBe(headers.get('etag'));
+    beside.signal('SIGTERM');
+    expect((await beside.exit).code).toBe(0);
     await using inUse = dev(cwd, '--reset', '--yes');
     await inUse.says(/A server uses the data in \.svc\. Stop it first/);
     expect((await inUse.exit).code).toBe(4);
+    expect((await order(address)).status).toBe(200);
     first.signal('SIGTERM');
     expect((await first.exit).code).toBe(0);
     await using asked = dev(cwd, '--reset');
@@ -141,7 +200,7 @@ describe('svc-server dev', () => {
     expect((await asked.exit).code).toBe(2);
     await using second = dev(cwd, '--reset', '--yes');
     const again = await addressOf(second);
-    expect((await fetch(`${again}/canonical/tenants/acme/documents/order/1000`)).status).toBe(404);
+    expect((await order(again)).status).toBe(404);
   });
 });
 
@@ -169,6 +228,21 @@ describe('svc-server dev refuses', () => {
       { 'worker.py': '' },
       ['worker.py'],
       /dev runs modules of Node\. Leave worker\.py out/,
+      2,
+    ],
+    ['a folder', {}, ['.'], /\. is no file\. Name the module that exports the handlers/, 2],
+    [
+      'other machines',
+      {},
+      ['--Server:Host=0.0.0.0', '--Server:AllowRemoteDevelopment=true'],
+      /dev serves this machine only, and Server:Host is 0\.0\.0\.0 \(command line\)/,
+      2,
+    ],
+    [
+      'a worker without runs',
+      { 'worker.js': '' },
+      ['worker.js', '--ExecutionRuntime:Enabled=false'],
+      /A worker needs runs, and ExecutionRuntime:Enabled is false/,
       2,
     ],
     ['two files', { 'a.ts': '', 'b.ts': '' }, ['a.ts', 'b.ts'], /dev runs one file, not 2/, 2],

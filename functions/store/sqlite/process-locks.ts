@@ -71,13 +71,6 @@ export class ProcessLocks {
     }
   }
 
-  /** Whether a process that executes runs uses the database now. */
-  isAnyAlive(): boolean {
-    return readdirSync(this.#folder)
-      .filter((file) => file.startsWith(this.#prefix) && file.endsWith(SUFFIX))
-      .some((file) => !this.isGone(file.slice(this.#prefix.length, -SUFFIX.length)));
-  }
-
   #pathOf(name: string): string {
     return join(this.#folder, `${this.#prefix}${name}${SUFFIX}`);
   }
