@@ -6,7 +6,6 @@ import { CompositionFault } from './compose/module.ts';
 import { foldersOpenToOthers, placeOf } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
 import { groupsOff, offLine } from './config/groups-off.ts';
-import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
 import { isOpen } from './config/rules.ts';
 import type { Settings } from './config/table.ts';
@@ -15,14 +14,15 @@ import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
 import { logWarnings } from './kernel/runtime-warnings.ts';
 import { firstStopSignal } from './kernel/stop-signals.ts';
-import { release, startCommand } from './release.ts';
+import { release } from './release.ts';
 import { takeRejection } from './runs/handler-scope.ts';
 import { StoreError } from './store/port.ts';
 
 /** The embedded server: every route group in one process on one port. */
 async function main(): Promise<void> {
   const argv = commandLine();
-  if (argv.some((argument) => argument === '--help' || argument === '-h')) return printLine(help());
+  if (argv.some((argument) => argument === '--help' || argument === '-h'))
+    return printLine((await import('./server-help.ts')).serverHelp());
   if (argv.some((argument) => argument === '--version' || argument === '-v'))
     return printLine(release.version);
   const { settings, faults } = readConfiguration('embedded');
@@ -148,24 +148,6 @@ function openWarning({ server }: Settings): string {
     ? 'every caller that reaches it'
     : 'every program on this machine';
   return `WARNING: Development mode. The service is open to ${who}, with no credential asked.`;
-}
-
-function help(): string {
-  return [
-    `${release.service} ${release.version}: the whole service in one process.`,
-    '',
-    `Usage: ${startCommand} [--Key=value …]`,
-    `       ${startCommand} dev [worker.ts]   a Development server with the handlers of a file; dev --help has its options`,
-    '',
-    '  --help           shows this',
-    '  --version        shows the release',
-    '  --settings FILE  reads FILE instead of svcsettings.json (SVC_SETTINGS)',
-    '',
-    'Settings, the later source wins: svcsettings.json, svcsettings.{Environment}.json, the environment',
-    '(Server__Port=5220 or the short names in brackets), the command line (--Server:Port=5220).',
-    '',
-    settingsHelp({ environment: 'Development', host: 'embedded' }),
-  ].join('\n');
 }
 
 function reasonOf(error: unknown): string {
