@@ -4,7 +4,7 @@ import { exitCodes, jsonText, type OutputForm, outputOption, printLine, textTabl
 import type { Inputs } from '../remote/inputs.ts';
 import { connect, type Remote } from '../remote.ts';
 import { ask, itemsOf } from './client.ts';
-import { type Finding, finding, listingFindings } from './listing.ts';
+import type { Finding } from './listing.ts';
 
 /** `svc mcp check` */
 export function checkCommand(inputs: Inputs): Command {
@@ -41,6 +41,8 @@ async function ownDefinitions(): Promise<readonly ToolDefinition[]> {
 }
 
 async function check(remote: Remote): Promise<readonly Finding[]> {
+  // Other commands start without the pins of the texts.
+  const { finding, listingFindings } = await import('./listing.ts');
   const { result, error } = await ask(remote, 'server/discover');
   const versions = Array.isArray(result?.['supportedVersions']) ? result['supportedVersions'] : [];
   const discovered = finding(

@@ -36,6 +36,11 @@ function start(program: 'svc' | 'svc-server', words: readonly string[] = []): Pr
   return new Program([path, ...words], { cwd: folder, env: { SVC_DATA_DIR: data } });
 }
 
+/** The programs of a page: a first worker, and the service inside a process. */
+function examplesOf(page: string): readonly string[] {
+  return [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text = '']) => text);
+}
+
 async function output(words: readonly string[]): Promise<string> {
   await using program = start('svc', words);
   expect(await program.exit, program.stderr).toEqual({ code: 0, signal: null });
@@ -74,10 +79,31 @@ describe('the package of the embedded server and the tool', () => {
     }
   });
 
+  test('has dev, which runs the first handlers of its page and knows the client', async () => {
+    const place = join(folder, 'dev');
+    mkdirSync(place);
+    const [worker = ''] = examplesOf(readFileSync(join(unpacked, 'package/README.md'), 'utf8'));
+    const client = `import { SvcClient } from '@svc-runtime/client';\nif (SvcClient.name === '') throw new Error('none');\n`;
+    writeFileSync(join(place, 'worker.ts'), client + worker);
+    const path = join(unpacked, 'package/bin/svc-server');
+    await using server = new Program([path, 'dev', 'worker.ts', '--port', '0'], { cwd: place });
+    const [, url = ''] = await server.says(/^ {2}api +(http:\S+)$/m);
+    expect(server.stdout).toContain('worker.ts: hello (a change reloads it)');
+    const answer = await fetch(`${url}/execution/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ handlerId: 'hello', payload: { name: 'Ada' }, waitSeconds: 20 }),
+    });
+    expect(await answer.json()).toMatchObject({ result: { greeting: 'Hello, Ada' } });
+    server.signal('SIGINT');
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+
   test('names in its help and in the next steps the commands that work there', async () => {
     await using server = start('svc-server', ['--help']);
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.stdout).toContain('Usage: svc-server [--Key=value …]');
+    expect(server.stdout).toContain('svc-server dev [worker.ts] ');
     const steps = await output(['init', '--out', 'made', '--tenant', 'acme', '--product', 'shop', '--yes']);
     expect(steps).toContain('2. svc-server --settings made/svcsettings.json');
     expect(server.stdout + steps).not.toContain('npm ');
@@ -96,7 +122,8 @@ describe('the package of the embedded server and the tool', () => {
     symlinkSync(join(unpacked, 'package'), join(place, 'node_modules/@svc-runtime/server'));
     writeFileSync(join(place, 'package.json'), '{"type":"module"}');
     const readme = readFileSync(join(unpacked, 'package/README.md'), 'utf8');
-    const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+    const [worker = '', example = ''] = examplesOf(readme);
+    writeFileSync(join(place, 'worker.ts'), worker);
     const program = example
       .replaceAll('/tmp', place)
       .replace('console.log', 'await service.start();\nconsole.log');
@@ -108,7 +135,7 @@ describe('the package of the embedded server and the tool', () => {
     const flags = '--ignoreConfig --strict --noEmit --module nodenext --target es2024 --types node'.split(
       ' ',
     );
-    const files = ['program.ts', 'wrong.ts', '--typeRoots', join(root, 'node_modules/@types')];
+    const files = ['program.ts', 'worker.ts', 'wrong.ts', '--typeRoots', join(root, 'node_modules/@types')];
     execFileSync(join(root, 'node_modules/.bin/tsc'), [...flags, ...files], { cwd: place, encoding: 'utf8' });
     await using running = new Program(['program.ts'], { cwd: place });
     expect([(await running.exit).code, running.stdout, running.stderr]).toEqual([0, '200\n', '']);
