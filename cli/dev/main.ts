@@ -3,6 +3,7 @@ import { folderOfNpmRun } from '../../functions/config/machine.ts';
 import { release } from '../../functions/release.ts';
 import { devCommand } from '../dev.ts';
 import { translations } from '../failures.ts';
+import { refuseRepeated } from '../once.ts';
 import { endingOf, warn } from '../output.ts';
 
 /** `svc-server dev`, the command of the server that `svc dev` is too. */
@@ -12,6 +13,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   const command = devCommand();
   const program = new Command('svc-server').version(release.version).addCommand(command);
   for (const each of [program, command]) each.exitOverride();
+  refuseRepeated(command);
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {

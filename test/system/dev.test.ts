@@ -222,6 +222,8 @@ describe('svc-server dev refuses', () => {
     ],
     ['a setting that does not exist', {}, ['--Server:Prot=1'], /Server:Prot/, 2],
     ['an option that does not exist', {}, ['--sede'], /--sede is no option of dev/, 2],
+    // Each program of this file gets a first one.
+    ['an option that is given twice', {}, ['--port', '1'], /'--port <number>' is given more than once/, 2],
     ['a file that does not exist', {}, ['missing.ts'], /There is no file missing\.ts/, 3],
     [
       'a program of Python',
