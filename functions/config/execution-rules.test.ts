@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { acceptsHandlersOfWorkers } from './execution-rules.ts';
 import { faultsText } from './fault.ts';
 import { loadConfiguration } from './load.ts';
+import type { Host } from './setting.ts';
 
 function load(runtime: object) {
   const file = JSON.stringify({ ExecutionRuntime: runtime });
@@ -130,9 +131,9 @@ describe('the execution runtime does not start', () => {
 
 describe('handlers of workers', () => {
   const local = { Environment: 'Development' };
-  const settingsOf = (own: Record<string, string>) =>
+  const settingsOf = (own: Record<string, string>, host: Host = 'embedded') =>
     loadConfiguration({
-      host: 'embedded',
+      host,
       env: {},
       argv: Object.entries(own).map(([key, value]) => `--${key}=${value}`),
       readFile: () => undefined,
@@ -145,6 +146,9 @@ describe('handlers of workers', () => {
     ['on loopback in Development', local, true],
     ['where the setting is false', { ...local, [key]: 'false' }, false],
     ['on other hosts', remote, false],
+    ['where other host names are answered', { ...local, 'Server:AllowRemoteDevelopment': 'true' }, false],
+    ['behind a proxy', { ...local, 'Server:TrustedProxyHops': '1' }, false],
+    ['in the cloud', { ...local, 'Server:CloudService': 'svc', 'Server:AllowRemoteDevelopment': 'true' }, false],
     ['in Production', production, false],
   ])('%s', (_, own, accepted) => {
     const { settings, faults } = settingsOf(own);
@@ -159,8 +163,21 @@ describe('handlers of workers', () => {
       /AcceptHandlersOfWorkers .*the environment is Production; name the handlers in/,
     ],
     ['on other hosts', remote, /AcceptHandlersOfWorkers .*the host 0\.0\.0\.0 is reachable/],
+    [
+      'behind a proxy',
+      { ...local, 'Server:TrustedProxyHops': '1' },
+      /AcceptHandlersOfWorkers .*other machines/,
+    ],
   ])('are refused %s', (_, own, message) => {
     expect(faultsText(settingsOf({ ...own, [key]: 'true' }).faults)).toMatch(message);
+  });
+
+  test('are refused in functions, where the default is false', () => {
+    const emulated = { ...local, 'CanonicalStore:Enabled': 'false' };
+    const { settings } = settingsOf(emulated, 'functions');
+    expect(settings !== undefined && acceptsHandlersOfWorkers(settings)).toBe(false);
+    const { faults } = settingsOf({ ...emulated, [key]: 'true' }, 'functions');
+    expect(faultsText(faults)).toMatch(/AcceptHandlersOfWorkers .*several functions/);
   });
 
   test('are refused with the queue of the cloud', () => {

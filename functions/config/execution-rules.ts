@@ -1,5 +1,6 @@
 import { isLoopback } from './loopback.ts';
 import type { Rule } from './rule.ts';
+import type { Host } from './setting.ts';
 import { type Settings, table } from './table.ts';
 
 /** The rules of the execution runtime between its settings. */
@@ -31,22 +32,25 @@ const externalHandlers: Rule = ({ execution }) => {
   });
 };
 
-/** Whether a lease call may add handlers: only where no caller of another machine, and no queue of the cloud, depends on the list. */
+/** Whether a lease call may add handlers: only where no caller of another machine, no other process and no queue depends on the list. */
 export function acceptsHandlersOfWorkers(settings: Settings): boolean {
-  return settings.execution.acceptHandlersOfWorkers && refusalOfAccepting(settings) === null;
+  return settings.execution.acceptHandlersOfWorkers && refusalOfAccepting(settings, 'embedded') === null;
 }
 
-function refusalOfAccepting({ service, server, execution }: Settings): string | null {
+function refusalOfAccepting({ service, server, execution }: Settings, host: Host): string | null {
   if (service.environment !== 'Development') return `the environment is ${service.environment}`;
   if (service.cloudService !== null) return 'the service runs in the cloud';
+  if (host === 'functions') return 'the calls of a program go to several functions';
   if (!isLoopback(server.host)) return `the host ${server.host} is reachable from other machines`;
+  if (server.allowRemoteDevelopment || server.trustedProxyHops > 0)
+    return 'requests of other machines are let in';
   return execution.adapter === 'local' ? null : `${table.execution.adapter.key} is ${execution.adapter}`;
 }
 
 /** The specification lets workers lease the handlers of the settings only. Elsewhere than on a developer's machine that binds. */
-const handlersOfWorkers: Rule = (settings, _host, isGiven) => {
+const handlersOfWorkers: Rule = (settings, host, isGiven) => {
   const { key } = table.execution.acceptHandlersOfWorkers;
-  const reason = refusalOfAccepting(settings);
+  const reason = refusalOfAccepting(settings, host);
   if (reason === null || !settings.execution.acceptHandlersOfWorkers || !isGiven(key)) return [];
   const remedy = `name the handlers in ${table.execution.externalHandlers.key}`;
   return [{ key, message: `is true, which Development on loopback alone allows, and ${reason}; ${remedy}` }];

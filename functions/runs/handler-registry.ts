@@ -42,6 +42,16 @@ export interface RegisteredHandler extends HandlerDescriptor {
   readonly kind: 'process' | 'external';
   /** An internal handler: only an operation of the service starts it, and callers do not see it. */
   readonly builtIn?: true;
+  /** Absent where the settings or a plugin define the handler: callers of each scope may start it then. */
+  readonly isIn?: IsIn;
+}
+
+/** Whether the handler exists for runs of the scope. */
+type IsIn = (scope: HandlerScope | null) => boolean;
+
+interface HandlerScope {
+  readonly productId: string;
+  readonly tenantId: string;
 }
 
 /** The registered handlers. Registering an id twice, or a handler of another plugin, throws. */
@@ -61,9 +71,14 @@ export class HandlerRegistry {
   }
 
   /** The handler of a new run. For callers the handlers of the service do not exist, and for jobs only they do. */
-  startable(handlerId: string, isJob: boolean): RegisteredHandler | undefined {
+  startable(handlerId: string, isJob: boolean, scope: HandlerScope | null): RegisteredHandler | undefined {
     const handler = this.#handlers.get(handlerId);
-    return (handler?.builtIn === true) === isJob ? handler : undefined;
+    return (handler?.builtIn === true) === isJob && handler?.isIn?.(scope) !== false ? handler : undefined;
+  }
+
+  /** As `handlers`, without those of workers of other tenants. */
+  handlersIn(scope: HandlerScope | null): readonly RegisteredHandler[] {
+    return this.handlers.filter(({ isIn }) => isIn?.(scope) !== false);
   }
 
   /** By id, without the handlers of the service. */
@@ -87,9 +102,10 @@ export class HandlerRegistry {
       .map(({ handlerId }) => handlerId);
   }
 
-  addExternal(handler: HandlerDescriptor): void {
+  /** `isIn`: the scopes in which it exists; all of them where it is left out. */
+  addExternal(handler: HandlerDescriptor, isIn?: IsIn): void {
     checkHandler(handler);
-    this.#add({ ...handler, kind: 'external' });
+    this.#add({ ...handler, kind: 'external', ...(isIn && { isIn }) });
   }
 
   addPlugin(plugin: Omit<PluginDescriptor, 'handlerIds'>, handlers: readonly HandlerDescriptor[]): void {

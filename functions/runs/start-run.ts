@@ -164,7 +164,7 @@ interface Attempt {
 
 async function admit(runtime: Runtime, attempt: Attempt): Promise<Outcome> {
   const { request } = attempt;
-  const handler = runtime.registry.startable(request.handlerId, request.job !== undefined);
+  const handler = runtime.registry.startable(request.handlerId, request.job !== undefined, request.scope);
   if (rejectionOf(request, handler) === null) return write(runtime, attempt, handler, null);
   const { refused } = runtime;
   const owner = retentionOwner(request);
@@ -274,7 +274,7 @@ async function usedBy(runtime: Runtime, { runId }: Admission): Promise<Run> {
 function checkSame(runtime: Runtime, request: StartRequest, admission: Admission, run: Run): void {
   const pluginId =
     request.pluginId ??
-    runtime.registry.startable(request.handlerId, request.job !== undefined)?.pluginId ??
+    runtime.registry.startable(request.handlerId, request.job !== undefined, request.scope)?.pluginId ??
     null;
   // The same requested plugin matches, also if another one is registered now; otherwise the resolved plugin must match.
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;

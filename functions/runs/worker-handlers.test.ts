@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../kernel/log.ts';
 import { describeHandler, HandlerRegistry } from './handler-registry.ts';
-import {
-  LEARNT_MAX,
-  LEARNT_PER_OWNER_MAX,
-  LINES_MAX,
-  LINES_PER_CALLER_MAX,
-  WorkerHandlers,
-} from './worker-handlers.ts';
+import { type Naming, WorkerHandlers } from './worker-handlers.ts';
 
 const settings = { accepts: 'Accepts', named: 'Named' };
+const tenant = (tenantId: string | null, productId = 'p') => ({ productId, tenantId });
+const acme = { productId: 'p', tenantId: 'acme' };
+const globex = { productId: 'p', tenantId: 'globex' };
 
 function stage(accepts: boolean) {
   const registry = new HandlerRegistry();
@@ -17,12 +14,26 @@ function stage(accepts: boolean) {
   registry.addBuiltIn({ pluginId: 'svc', name: 'svc', version: '1' }, [
     describeHandler({ handlerId: 'svc.job' }),
   ]);
+  registry.addPlugin({ pluginId: 'own', name: 'own', version: '1' }, [
+    describeHandler({ handlerId: 'own.one' }),
+  ]);
   const lines: LogEvent[] = [];
   let now = 0;
   const tools = { clock: { now: () => now }, log: (event: LogEvent) => void lines.push(event) };
   const handlers = new WorkerHandlers(registry, tools, { accepts, settings });
-  const name = (ids: readonly string[], caller = 'a', owners = ['acme']) =>
-    handlers.named({ workerId: 'w', handlerIds: ids, caller, owners });
+  const name = (
+    ids: readonly string[],
+    served: ReturnType<Naming['servedFor']> = [acme],
+    more: Partial<Naming> = {},
+  ) =>
+    handlers.named({
+      handlerIds: ids,
+      caller: 'a',
+      principal: null,
+      servedFor: () => served,
+      mayStart: () => true,
+      ...more,
+    });
   return { registry, lines, handlers, name, pass: (ms: number) => void (now += ms) };
 }
 
@@ -38,41 +49,91 @@ test('a handler of the settings is known, and keeps its definition', () => {
 test('where handlers of workers are accepted, they are added with their defaults', () => {
   const { registry, name, handlers } = stage(true);
   expect(name(['new'])).toEqual({ unknown: [], isNews: false });
-  expect(registry.startable('new', false)).toMatchObject({
-    kind: 'external',
-    maxAttempts: 1,
-    pluginId: null,
-  });
+  const added = { kind: 'external', maxAttempts: 1, pluginId: null };
+  expect(registry.startable('new', false, acme)).toMatchObject(added);
+  expect(registry.startable('NEW', false, acme)).toBeUndefined();
   expect(handlers.advice).toBe('start a worker that names it (Accepts is true)');
 });
 
-test('a handler of the service is never added for a worker', () => {
+test('a handler of the service, or of a plugin, is never added for a worker', () => {
   const { registry, name } = stage(true);
-  expect(name(['svc.job', 'svc.other']).unknown).toEqual(['svc.job', 'svc.other']);
-  expect(registry.get('svc.job')?.kind).toBe('process');
+  const own = ['svc.job', 'svc.other', 'own.one'];
+  expect(name(own).unknown).toEqual(own);
+  expect(own.map((id) => registry.get(id)?.kind)).toEqual(['process', undefined, 'process']);
 });
 
-test('the handlers that one tenant adds are bounded, and those of all', () => {
-  const { name, registry } = stage(true);
-  expect(name(ids(LEARNT_PER_OWNER_MAX)).unknown).toEqual([]);
+test('an added handler exists for the tenants that its workers serve, and for no other', () => {
+  const { registry, name } = stage(true);
+  const isIn = (id: string, scope: typeof acme | null) => registry.startable(id, false, scope) !== undefined;
+  name(['new']);
+  expect([acme, globex, { ...acme, productId: 'q' }, null].map((scope) => isIn('new', scope))).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+  expect(registry.handlersIn(globex).map(({ handlerId }) => handlerId)).toEqual(['known', 'own.one']);
+  // The answer does not show that another tenant's worker has named it.
+  expect(name(['new'], [globex])).toEqual({ unknown: [], isNews: false });
+  expect(isIn('new', globex)).toBe(true);
+  name(['wide'], [tenant(null)]);
+  expect([acme, globex, { ...acme, productId: 'q' }].map((scope) => isIn('wide', scope))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  name(['open'], null);
+  expect([acme, null].map((scope) => isIn('open', scope))).toEqual([true, true]);
+});
+
+test('the handlers that are added for one tenant are bounded, and those of all', () => {
+  const { name, registry, lines } = stage(true);
+  expect(name(ids(100)).unknown).toEqual([]);
   expect(name(['one-more']).unknown).toEqual(['one-more']);
-  for (let tenant = 1; tenant < LEARNT_MAX / LEARNT_PER_OWNER_MAX; tenant += 1)
-    expect(name(ids(LEARNT_PER_OWNER_MAX, `t${tenant}-`), 'a', [`t${tenant}`]).unknown).toEqual([]);
-  expect(name(['last'], 'a', ['fresh']).unknown).toEqual(['last']);
+  expect(lines.map(({ message }) => message)).toEqual([
+    'A worker asks for runs of a handler that its calls cannot add: add it to Named, if it is yours',
+  ]);
+  // A worker of two tenants has the room of the other one.
+  expect(name(['one-more'], [acme, globex]).unknown).toEqual([]);
+  expect(registry.startable('one-more', false, acme)).toBeUndefined();
+  for (let count = 1; count < 10; count += 1)
+    expect(name(ids(count === 9 ? 99 : 100, `t${count}-`), [tenant(`t${count}`)]).unknown).toEqual([]);
+  expect(name(['last'], [tenant('fresh')]).unknown).toEqual(['last']);
   // All that were added stay known.
-  expect(name(['h0', 't1-0']).unknown).toEqual([]);
-  expect(registry.handlers).toHaveLength(LEARNT_MAX + 1);
+  expect(name(['h0']).unknown).toEqual([]);
+  expect(name(['h0'], [globex]).unknown).toEqual([]);
+  expect(registry.handlers).toHaveLength(1_000 + 2);
+});
+
+test('without access grants they are bounded for each caller', () => {
+  const { name } = stage(true);
+  expect(name(ids(100), null).unknown).toEqual([]);
+  expect(name(['one-more'], null).unknown).toEqual(['one-more']);
+  expect(name(['one-more'], null, { caller: 'b' }).unknown).toEqual([]);
+});
+
+test('a handler that the product policies exclude is as unknown as one that does not exist', () => {
+  const { name, lines, registry } = stage(true);
+  const excluded = { mayStart: () => false, servedFor: () => [] };
+  expect(name(['known', 'none'], [], excluded)).toEqual({ unknown: ['known', 'none'], isNews: true });
+  expect(registry.get('none')).toBeUndefined();
+  expect(new Set(lines.map(({ message }) => message))).toEqual(
+    new Set(['A worker asks for runs of a handler that the product policies exclude for its tenants']),
+  );
 });
 
 test('elsewhere an unknown handler stays unknown, and one line names it and the setting', () => {
   const { registry, name, lines, handlers } = stage(false);
-  expect(name(['known', 'new'])).toEqual({ unknown: ['new'], isNews: true });
-  expect(name(['known', 'new'])).toEqual({ unknown: ['new'], isNews: false });
+  const by = { principal: 'w@example.com' };
+  expect(name(['known', 'new'], [acme], by)).toEqual({ unknown: ['new'], isNews: true });
+  expect(name(['known', 'new'], [acme], by)).toEqual({ unknown: ['new'], isNews: false });
   expect(registry.get('new')).toBeUndefined();
   expect(lines).toEqual([
     {
       severity: 'WARNING',
-      message: 'The worker "w" asks for runs of "new", and gets none: add what workers execute to Named',
+      message: 'A worker asks for runs of a handler that the settings lack: add it to Named',
+      principal: 'w@example.com',
+      handlerId: 'new',
     },
   ]);
   expect(handlers.advice).toBe('start a worker that names it, and add it to Named');
@@ -80,12 +141,13 @@ test('elsewhere an unknown handler stays unknown, and one line names it and the 
 
 test('the lines of one caller are bounded, and those of all; both begin anew after ten minutes', () => {
   const { name, lines, pass } = stage(false);
-  for (const id of ids(LINES_PER_CALLER_MAX + 5)) name([id]);
-  expect(lines).toHaveLength(LINES_PER_CALLER_MAX);
-  for (let caller = 0; caller < 30; caller += 1)
-    for (const id of ids(LINES_PER_CALLER_MAX)) name([id], `c${caller}`);
-  expect(lines).toHaveLength(LINES_MAX);
+  for (const id of ids(25)) name([id]);
+  expect(lines).toHaveLength(20);
+  name(ids(32, 'other'));
+  expect(lines).toHaveLength(20);
+  for (let caller = 0; caller < 30; caller += 1) name(ids(25), [acme], { caller: `c${caller}` });
+  expect(lines).toHaveLength(200);
   pass(10 * 60_000);
   expect(name(['h0']).isNews).toBe(true);
-  expect(lines).toHaveLength(LINES_MAX + 1);
+  expect(lines).toHaveLength(201);
 });

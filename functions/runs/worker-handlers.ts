@@ -10,9 +10,9 @@ export interface WorkerHandlersOptions {
   readonly settings: { readonly accepts: string; readonly named: string };
 }
 
-/** Handlers that the lease calls of one tenant may add, and those of all tenants together. */
-export const LEARNT_PER_OWNER_MAX = 100;
-export const LEARNT_MAX = 1_000;
+/** Handlers that are added for one tenant, and all that are added. */
+const LEARNT_PER_OWNER_MAX = 100;
+const LEARNT_MAX = 1_000;
 
 /** Names of the service's own handlers. */
 const OWN_PREFIX = 'svc.';
@@ -20,21 +20,30 @@ const OWN_PREFIX = 'svc.';
 /** An unknown handler of one caller is logged once in this time. */
 const LINE_MS = 10 * 60_000;
 /** Lines of one caller, and of all callers, in that time. */
-export const LINES_PER_CALLER_MAX = 20;
-export const LINES_MAX = 200;
+const LINES_PER_CALLER_MAX = 20;
+const LINES_MAX = 200;
+
+/** A tenant of a product, or all tenants of it. */
+interface Served {
+  readonly productId: string;
+  readonly tenantId: string | null;
+}
 
 /** A lease call that names handlers. */
 export interface Naming {
-  readonly workerId: string;
   readonly handlerIds: readonly string[];
   /** Its log lines count against the caller. */
   readonly caller: string;
-  /** The tenants that the worker serves: an added handler counts against each. */
-  readonly owners: readonly string[];
+  /** The verified principal, for the log. */
+  readonly principal: string | null;
+  /** The tenants whose runs of the handler the worker may get; `null` without access grants, when no tenant is known. */
+  readonly servedFor: (handlerId: string) => readonly Served[] | null;
+  /** Whether the product policies let one of these tenants start the handler. */
+  readonly mayStart: (handlerId: string) => boolean;
 }
 
-/** The handlers of a lease call that no worker may execute. */
-export interface Named {
+/** The handlers of a lease call that its worker cannot execute. */
+export interface NamedHandlers {
   readonly unknown: readonly string[];
   /** Whether one of them was logged now: the caller should hear of it at once. */
   readonly isNews: boolean;
@@ -45,17 +54,21 @@ const FIRST: WorkerHandlersOptions['settings'] = {
   named: 'ExecutionRuntime:ExternalHandlers',
 };
 
+/** Stands for all tenants where no access grants tell them apart. */
+const EVERY = '*';
+
 /**
- * The handlers that workers name. Where the settings accept them, the registry learns them, within bounds, until the process
- * ends. Elsewhere they stay unknown, and a bounded number of log lines names them.
+ * The handlers that workers name. Where the settings accept them, the registry learns them for the tenants of the worker, within
+ * bounds, until the process ends. Elsewhere they stay unknown, and a bounded number of log lines names them.
  */
 export class WorkerHandlers {
   readonly #registry: HandlerRegistry;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #options: WorkerHandlersOptions;
+  /** The tenants for which each handler was added. */
+  readonly #learnt = new Map<string, Set<string>>();
   readonly #learntOf = new Map<string, number>();
-  #learnt = 0;
   /** The logged handlers of each caller in the present period. */
   #lines = new Map<string, Set<string>>();
   #lineCount = 0;
@@ -80,37 +93,63 @@ export class WorkerHandlers {
       : `start a worker that names it, and add it to ${settings.named}`;
   }
 
-  named({ workerId, handlerIds, caller, owners }: Naming): Named {
-    const unknown = handlerIds.filter((id) => !this.#isKnown(id) && !this.#learn(id, owners));
-    if (unknown.length === 0) return { unknown, isNews: false };
+  named(naming: Naming): NamedHandlers {
+    const { caller, principal } = naming;
+    const unknown = naming.handlerIds.filter((id) => !this.#isKnown(id, naming));
     const news = unknown.filter((id) => this.#takeLine(caller, id));
-    if (news.length > 0) {
-      const ids = news.map((id) => JSON.stringify(id)).join(', ');
-      const message = `The worker ${JSON.stringify(workerId)} asks for runs of ${ids}, and gets none: ${this.#reason()}`;
-      this.#log({ severity: 'WARNING', message });
+    for (const handlerId of news) {
+      const who = principal === null ? {} : { principal };
+      this.#log({ severity: 'WARNING', message: this.#line(handlerId, naming), ...who, handlerId });
     }
     return { unknown, isNews: news.length > 0 };
   }
 
-  #reason(): string {
+  #line(handlerId: string, { mayStart }: Naming): string {
     const { accepts, settings } = this.#options;
-    const why = accepts ? 'its calls have added as many handlers as they may; ' : '';
-    return `${why}add what workers execute to ${settings.named}`;
+    if (!mayStart(handlerId))
+      return 'A worker asks for runs of a handler that the product policies exclude for its tenants';
+    if (accepts)
+      return `A worker asks for runs of a handler that its calls cannot add: add it to ${settings.named}, if it is yours`;
+    return `A worker asks for runs of a handler that the settings lack: add it to ${settings.named}`;
   }
 
-  #isKnown(handlerId: string): boolean {
-    return this.#registry.get(handlerId)?.kind === 'external';
+  /**
+   * A handler that the policies exclude is as unknown as one that does not exist: else a worker could find out which handlers other
+   * products have. So is one that this process executes.
+   */
+  #isKnown(handlerId: string, naming: Naming): boolean {
+    if (!naming.mayStart(handlerId)) return false;
+    const isLearnt = this.#learnt.has(handlerId);
+    const registered = this.#registry.get(handlerId);
+    if (registered !== undefined && !isLearnt) return registered.kind === 'external';
+    return this.#learn(handlerId, naming);
   }
 
-  #learn(handlerId: string, owners: readonly string[]): boolean {
-    if (!this.#options.accepts || this.#registry.get(handlerId) !== undefined) return false;
+  #learn(handlerId: string, { caller, servedFor }: Naming): boolean {
     // Jobs of groups that the settings turn off have such names too, and their runs are not for workers.
-    if (handlerId.startsWith(OWN_PREFIX)) return false;
-    const isFull = owners.some((owner) => (this.#learntOf.get(owner) ?? 0) >= LEARNT_PER_OWNER_MAX);
-    if (isFull || this.#learnt >= LEARNT_MAX) return false;
-    this.#registry.addExternal(describeHandler({ handlerId }));
-    this.#learnt += 1;
-    for (const owner of owners) this.#learntOf.set(owner, (this.#learntOf.get(owner) ?? 0) + 1);
+    if (!this.#options.accepts || handlerId.startsWith(OWN_PREFIX)) return false;
+    const places = servedFor(handlerId)?.map(placeOf) ?? [EVERY];
+    const own = this.#learnt.get(handlerId) ?? new Set();
+    for (const place of places) {
+      const owner = place === EVERY ? caller : place;
+      const count = this.#learntOf.get(owner) ?? 0;
+      if (own.has(place) || count >= LEARNT_PER_OWNER_MAX) continue;
+      if (own.size === 0 && !this.#add(handlerId, own)) return false;
+      own.add(place);
+      this.#learntOf.set(owner, count + 1);
+    }
+    return places.some((place) => own.has(place));
+  }
+
+  #add(handlerId: string, places: Set<string>): boolean {
+    if (this.#learnt.size >= LEARNT_MAX) return false;
+    this.#learnt.set(handlerId, places);
+    this.#registry.addExternal(describeHandler({ handlerId }), (scope) => {
+      if (places.has(EVERY)) return true;
+      return (
+        scope !== null && (places.has(placeOf(scope)) || places.has(placeOf({ ...scope, tenantId: null })))
+      );
+    });
     return true;
   }
 
@@ -127,4 +166,8 @@ export class WorkerHandlers {
     this.#lineCount += 1;
     return true;
   }
+}
+
+function placeOf({ productId, tenantId }: Served): string {
+  return JSON.stringify([productId, tenantId]);
 }

@@ -10,3 +10,6 @@ export const onFunctions =
   <T>(yes: T, no: T) =>
   (given: Given) =>
     given.host === 'functions' ? yes : no;
+/** `true` on the embedded server in Development. */
+export const inLocalDevelopment = ({ environment, host }: Given) =>
+  environment === 'Development' && host === 'embedded';

@@ -2,7 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { choice, integer, list, members, text, truth } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { accessSettings } from './access.ts';
-import { inDevelopment } from './defaults.ts';
+import { inLocalDevelopment } from './defaults.ts';
 import {
   anyText,
   emulatorHost,
@@ -104,8 +104,8 @@ export const execution = {
   externalHandlers: setting<readonly Partial<ExternalHandler>[]>('ExecutionRuntime:ExternalHandlers',
     list(members<ExternalHandler>({ HandlerId: identifier, PluginId: identifier, DisplayName: anyText, Description: anyText, MaxAttempts: integer(1, limits.executionAttemptsMax), ConcurrencyKey: identifier })), [],
     'Handlers that external workers execute; workers may lease only these.'),
-  acceptHandlersOfWorkers: setting<boolean>('ExecutionRuntime:AcceptHandlersOfWorkers', truth(), inDevelopment(true, false),
-    'Whether the handlers that a worker names in a lease call are added, with their defaults, to ExternalHandlers until the process ends. Only in Development on loopback: set to true it is refused elsewhere.'),
+  acceptHandlersOfWorkers: setting<boolean>('ExecutionRuntime:AcceptHandlersOfWorkers', truth(), inLocalDevelopment,
+    'Whether the handlers that a worker names in a lease call are added, with their defaults, to ExternalHandlers until the process ends, for the tenants of the worker. Only on the embedded server in Development on loopback: set to true it is refused elsewhere.'),
   productPolicies: setting<readonly Partial<ProductPolicySettings>[]>('ExecutionRuntime:ProductPolicies',
     list(members<ProductPolicySettings>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
     'Limits per product. With any entry, a new run must name a configured product and a tenant.'),

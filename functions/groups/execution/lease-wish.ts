@@ -10,7 +10,7 @@ import { identifier } from '../../kernel/identifiers.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import type { LeaseWish } from '../../runs/lease-run.ts';
-import type { Named } from '../../runs/worker-handlers.ts';
+import type { NamedHandlers } from '../../runs/worker-handlers.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { wireLease } from './wire.ts';
@@ -42,20 +42,23 @@ export function leaseWish(
   return { kind: 'external', workerId, handlerIds: new Set(handlerIds), ttlMs, token, mayLease };
 }
 
-/** The handlers of a lease call that no worker may execute. Where the settings accept handlers of workers, unknown ones are added. */
+/** The handlers of a lease call that its worker cannot execute. Where the settings accept handlers of workers, unknown ones are added. */
 export function namedHandlers(
   { runtime, access }: ExecutionDependencies,
   caller: Caller,
   { workerId, handlerIds }: Pick<LeaseWish, 'workerId' | 'handlerIds'>,
-): Named {
-  const own = placeOwnerOf(caller).name;
-  const served = access?.servedTenants(verified(caller), workerId, handlerIds);
-  const owners = served?.map(({ productId, tenantId }) => tenantId ?? `product ${productId}`) ?? [own];
-  return runtime.workerHandlers.named({
-    workerId,
+): NamedHandlers {
+  const { policies, workerHandlers } = runtime;
+  const servedFor = (handlerId: string) =>
+    access
+      ?.servedTenants(verified(caller), workerId, new Set([handlerId]))
+      .filter(({ productId }) => policies.allowsHandler({ productId }, handlerId)) ?? null;
+  return workerHandlers.named({
     handlerIds: [...handlerIds],
-    caller: own,
-    owners: [...new Set(owners)],
+    caller: placeOwnerOf(caller).name,
+    principal: caller.principal,
+    servedFor,
+    mayStart: (handlerId) => !policies.active || servedFor(handlerId)?.length !== 0,
   });
 }
 

@@ -74,7 +74,7 @@ function startableBy(
   caller: Caller,
   scope: RunScope | null,
 ): readonly string[] {
-  const known = runtime.registry.handlers.map(({ handlerId }) => handlerId);
+  const known = runtime.registry.handlersIn(scope).map(({ handlerId }) => handlerId);
   const inProduct = known.filter((handlerId) => runtime.policies.allowsHandler(scope, handlerId));
   if (access === null) return inProduct;
   const allowed = access.allowedHandlers(verified(caller), scope) ?? [];

@@ -53,7 +53,10 @@ export function getEffectiveExecutionRuntime(
       policies.allowsHandler(scope, handlerId);
     const parts = access?.visibleRuns(verified(caller)) ?? null;
     const status = { ...(await statusOf(dependencies, now, parts)), details: null };
-    const handlers = registry.handlers.filter(({ handlerId }) => mayStart(handlerId)).map(wireHandler);
+    const handlers = registry
+      .handlersIn(scope)
+      .filter(({ handlerId }) => mayStart(handlerId))
+      .map(wireHandler);
     const scopeFacts = { sharedExecution: access !== null, scopeRequired, productId, tenantId };
     return { status: 200, body: { status, scope: scopeFacts, handlers } };
   };
