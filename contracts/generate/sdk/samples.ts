@@ -12,6 +12,7 @@ export interface CodeSample {
 
 /** The server of `npm start`. */
 export const SAMPLE_SERVER = 'http://127.0.0.1:5220';
+
 /** Stands for the bytes of a request. */
 const SAMPLE_FILE = 'content.bin';
 
