@@ -105,7 +105,7 @@ export const execution = {
     list(members<ExternalHandler>({ HandlerId: identifier, PluginId: identifier, DisplayName: anyText, Description: anyText, MaxAttempts: integer(1, limits.executionAttemptsMax), ConcurrencyKey: identifier })), [],
     'Handlers that external workers execute; workers may lease only these.'),
   acceptHandlersOfWorkers: setting<boolean>('ExecutionRuntime:AcceptHandlersOfWorkers', truth(), inLocalDevelopment,
-    'Whether the handlers that a worker names in a lease call are added, with their defaults, to ExternalHandlers until the process ends, for the tenants of the worker. Only on the embedded server in Development on loopback: set to true it is refused elsewhere.'),
+    'Whether the handlers that a lease call names are added, with their defaults, for the tenants of its worker until the process ends. Only on the embedded server in Development on loopback; elsewhere true is refused.'),
   productPolicies: setting<readonly Partial<ProductPolicySettings>[]>('ExecutionRuntime:ProductPolicies',
     list(members<ProductPolicySettings>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
     'Limits per product. With any entry, a new run must name a configured product and a tenant.'),
