@@ -15,6 +15,8 @@ const grants = (
     ['globex', 'wide', 'globex', []],
     ['narrow', 'narrow', 'acme', []],
     ['listed', 'wide', 'acme', ['listed']],
+    ['both', 'wide', 'acme', ['both.acme']],
+    ['both', 'wide', 'globex', ['both.globex']],
   ] as const
 ).map(([name, product, tenant, handlers]) => {
   const operations = ['start_run', 'read_run', 'worker'] as const;
@@ -99,6 +101,12 @@ describe('where handlers of workers are accepted', () => {
     );
     expect(await handlersOf('acme')).not.toContain('intruder.one');
     expect(service.lines.join()).not.toContain('intruder.one');
+  });
+
+  test('the worker of two tenants adds a handler for the one whose grant names it', async () => {
+    expect((await lease('both', ['both.acme', 'both.globex'])).headers[unknown]).toBeUndefined();
+    const ofBoth = async (name: string) => (await handlersOf(name)).filter((id) => id.startsWith('both.'));
+    expect([await ofBoth('acme'), await ofBoth('globex')]).toEqual([['both.acme'], ['both.globex']]);
   });
 
   test('a busy neighbour fills its own room alone', async () => {
