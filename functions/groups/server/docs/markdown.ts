@@ -45,7 +45,7 @@ export function firstParagraph(markdown: string): string {
 const beforeText = new Set(['heading', 'space', 'html']);
 
 function plainText(tokens: Token[]): string {
-  return Parser.parseInline(tokens, { renderer: new TextRenderer() }).replaceAll(/\s+/g, ' ');
+  return new Parser<string, string>().parseInline(tokens, new TextRenderer()).replaceAll(/\s+/g, ' ');
 }
 
 function languageSwitch(): string {
