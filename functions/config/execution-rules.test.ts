@@ -148,7 +148,11 @@ describe('handlers of workers', () => {
     ['on other hosts', remote, false],
     ['where other host names are answered', { ...local, 'Server:AllowRemoteDevelopment': 'true' }, false],
     ['behind a proxy', { ...local, 'Server:TrustedProxyHops': '1' }, false],
-    ['in the cloud', { ...local, 'Server:CloudService': 'svc', 'Server:AllowRemoteDevelopment': 'true' }, false],
+    [
+      'in the cloud',
+      { ...local, 'Server:CloudService': 'svc', 'Server:AllowRemoteDevelopment': 'true' },
+      false,
+    ],
     ['in Production', production, false],
   ])('%s', (_, own, accepted) => {
     const { settings, faults } = settingsOf(own);
