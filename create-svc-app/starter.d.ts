@@ -17,5 +17,5 @@ export declare class StarterFault extends Error {}
 
 export declare const languages: readonly Language[];
 
-/** Writes the files of a new application, and answers what to do next. Throws `StarterFault`, and then nothing is written. */
+/** Writes the files of a new application, and answers what to do next. Throws `StarterFault` before it writes, or where the disk refuses. */
 export declare function makeStarter(options: StarterOptions): string;

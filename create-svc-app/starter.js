@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** The files of a new application, from templates. It runs on Node 20 too, and needs no package. */
 
@@ -9,12 +10,14 @@ export const languages = ['typescript', 'python'];
 
 export function makeStarter({ templates, folder, language, version, from }) {
   if (!languages.includes(language)) throw new StarterFault(`the language is one of ${languages.join(', ')}`);
-  const held = existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.git') : [];
+  const held = existsSync(folder) ? namesIn(folder).filter((name) => name !== '.git') : [];
   if (held.length > 0) throw new StarterFault(`${folder} is not empty`);
   const values = { name: nameOf(folder), ...packagesOf(language, version, from) };
   const files = ['shared', language].flatMap((part) => filesIn(join(templates, part)));
-  mkdirSync(folder, { recursive: true });
-  for (const { name, text } of files) writeFileSync(join(folder, name), filled(text, values));
+  refusing(`${folder} cannot be written`, () => {
+    mkdirSync(folder, { recursive: true });
+    for (const { name, text } of files) writeFileSync(join(folder, name), filled(name, text, values));
+  });
   return nextSteps(folder, language, values);
 }
 
@@ -30,9 +33,37 @@ function filesIn(folder) {
     }));
 }
 
-/** `__NAME__` stands for a value. */
-function filled(text, values) {
-  return text.replace(/__([A-Z]+)__/g, (_, word) => values[word.toLowerCase()] ?? `__${word}__`);
+/** `__NAME__` stands for a value, in a file of JSON for the inside of a string. */
+function filled(name, text, values) {
+  const written = name.endsWith('.json') ? (value) => JSON.stringify(value).slice(1, -1) : (value) => value;
+  return text.replace(/__([A-Z]+)__/g, (whole, word) => {
+    const value = values[word.toLowerCase()];
+    return value === undefined ? whole : written(value);
+  });
+}
+
+/** A folder that the user may not read or write, or a file in its place, is no mistake of this program. */
+function refusing(problem, action) {
+  try {
+    return action();
+  } catch (error) {
+    if (error?.syscall === undefined) throw error;
+    throw new StarterFault(`${problem}: ${reasons[error.code] ?? error.message}`);
+  }
+}
+
+const reasons = {
+  EACCES: 'you may not',
+  EEXIST: 'a file has its name',
+  ENOENT: 'it does not exist',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a file is where a folder must be',
+  EPERM: 'you may not',
+  EROFS: 'the disk takes no files',
+};
+
+function namesIn(folder) {
+  return refusing(`${folder} cannot be read`, () => readdirSync(folder));
 }
 
 /** A name that npm takes. */
@@ -46,7 +77,7 @@ function nameOf(folder) {
 
 const packed = {
   client: /^svc-runtime-client-\d.*\.tgz$/,
-  server: /^svc(-runtime-server)?-\d.*\.tgz$/,
+  server: /^svc-runtime-server-\d.*\.tgz$/,
   wheel: /^svc_runtime_client-\d.*\.whl$/,
 };
 
@@ -57,18 +88,23 @@ function packagesOf(language, version, from) {
       client: version,
       server: version,
       wheel: `svc-runtime-client==${version}`,
-      run: 'npx @svc-runtime/server',
+      run: `npx --yes @svc-runtime/server@${version}`,
     };
   const folder = resolve(from);
   if (!existsSync(folder)) throw new StarterFault(`there is no folder ${from}`);
   const server = fileIn(folder, 'server');
-  const run = `npx -p ${shellWord(server)} svc-server`;
-  if (language === 'python') return { client: version, server: version, wheel: fileIn(folder, 'wheel'), run };
+  // Without --yes npx asks, and where it cannot ask it refuses.
+  const run = `npx --yes -p ${shellWord(server)} svc-server`;
+  if (language === 'python') {
+    // As an address, because pip splits a path at some of its characters.
+    const wheel = `svc-runtime-client @ ${pathToFileURL(fileIn(folder, 'wheel')).href}`;
+    return { client: version, server: version, wheel, run };
+  }
   return { client: `file:${fileIn(folder, 'client')}`, server: `file:${server}`, wheel: version, run };
 }
 
 function fileIn(folder, kind) {
-  const found = readdirSync(folder).filter((name) => packed[kind].test(name));
+  const found = namesIn(folder).filter((name) => packed[kind].test(name));
   if (found.length === 0) throw new StarterFault(`${folder} holds no package of the ${kind}`);
   if (found.length > 1)
     throw new StarterFault(`${folder} holds several packages of the ${kind}: ${found.join(', ')}`);
@@ -87,13 +123,14 @@ function nextSteps(folder, language, { run }) {
       ? [
           'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt',
           `${run} dev`,
-          '.venv/bin/python worker.py',
+          '',
+          `${[...enter, '.venv/bin/python worker.py'].join(' && ')}   # in another terminal`,
         ]
       : ['npm install', 'npm run dev'];
   return [
     'The application is made. Next:',
     '',
-    ...[...enter, ...steps].map((step) => `  ${step}`),
+    ...[...enter, ...steps].map((step) => `  ${step}`.trimEnd()),
     '',
     'README.md goes on from there.',
   ].join('\n');

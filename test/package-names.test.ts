@@ -9,6 +9,8 @@ const patterns = [
   '{docs,packages,sdk,examples,infra,dispatcher,create-svc-app}/**/*.{md,http,json,yaml,yml,toml,txt,service}',
   '{cli,functions,dispatcher,emulator,scripts,examples,sdk/typescript/src,create-svc-app}/**/*.{ts,mjs,js}',
   'sdk/python/src/**/*.{py,pyi}',
+  // The pages and programs of a new application, whose names the starter fills in.
+  'create-svc-app/templates/**/*.template',
 ];
 const files = patterns
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
@@ -20,6 +22,13 @@ test('no page, help text or example names a package of somebody else in the plac
   expect(files).toEqual(
     expect.arrayContaining(['README.md', 'docs/tool.md', 'cli/main.ts', 'packages/server/README.md']),
   );
+  const templates = [
+    'typescript/package.json',
+    'typescript/worker.ts',
+    'python/README.md',
+    'python/worker.py',
+  ];
+  for (const name of templates) expect(files).toContain(`create-svc-app/templates/${name}.template`);
   expect(files.flatMap((path) => packageNameFaults(path, readFileSync(join(root, path), 'utf8')))).toEqual(
     [],
   );

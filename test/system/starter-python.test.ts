@@ -21,7 +21,7 @@ else
   test(title, async () => {
     const packages = join(folder, 'packages');
     mkdirSync(packages);
-    for (const file of ['svc-0.0.0.tgz', 'svc_runtime_client-0.0.0-py3-none-any.whl'])
+    for (const file of ['svc-runtime-server-0.0.0.tgz', 'svc_runtime_client-0.0.0-py3-none-any.whl'])
       writeFileSync(join(packages, file), '');
     const app = join(folder, 'app');
     const words = [join(root, 'create-svc-app/main.js'), app, '--language', 'python', '--from', packages];

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,34 +13,26 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildServer } from '../../scripts/build/server.ts';
-import { requestsIn } from './http-file.ts';
+import description from '../../package.json' with { type: 'json' };
+import { makeStarterArchives } from '../../scripts/first-run/packages.ts';
+import { type FileRequest, requestsIn } from './http-file.ts';
 import { Program, root } from './program.ts';
 
 const run = promisify(execFile);
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-starter-')));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const packages = join(folder, 'packages');
-const bin = join(root, 'node_modules/.bin');
 let server = '';
 let client = '';
 
-/** The packages as files: the server, and the client in the form in which it is published. */
 beforeAll(async () => {
-  server = (await buildServer(packages)).archive;
-  const unpacked = join(folder, 'client');
-  mkdirSync(unpacked);
-  const sdk = join(root, 'sdk/typescript');
-  for (const file of ['package.json', 'README.md', 'api.md', 'LICENSE'])
-    writeFileSync(join(unpacked, file), readFileSync(join(sdk, file)));
-  await run(join(bin, 'tsc'), ['-p', sdk, '--outDir', join(unpacked, 'dist')]);
-  const words = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', packages];
-  const { stdout } = await run('npm', words, { cwd: unpacked });
-  const [packed] = JSON.parse(stdout) as [{ readonly filename: string }];
-  client = join(packages, packed.filename);
+  ({ server, client } = await makeStarterArchives(packages));
   writeFileSync(join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl'), '');
+  mkdirSync(join(folder, 'no packages'));
+  writeFileSync(join(folder, 'a.txt'), '');
 });
 
 const create = (words: readonly string[]) =>
@@ -118,10 +111,19 @@ describe('the starter in TypeScript', () => {
     const words = ['node_modules/.bin/svc-server', 'dev', 'worker.ts', '--port', '0'];
     await using program = new Program(words, { cwd: app });
     const [, address = ''] = await program.says(/^ {2}api +(\S+)$/m);
-    const requests = requestsIn(readFileSync(join(app, 'requests.http'), 'utf8'), { host: address });
+    const text = readFileSync(join(app, 'requests.http'), 'utf8');
     const statuses: number[] = [];
-    for (const { url, ...request } of requests) statuses.push((await fetch(url, request)).status);
-    expect(statuses).toEqual([200, 200, 202, 202, 200]);
+    let waiting = '';
+    for (const at of requestsIn(text, {}).keys()) {
+      const { url, ...request } = requestsIn(text, { host: address, run: waiting })[at] as FileRequest;
+      const answer = await fetch(url, request);
+      statuses.push(answer.status);
+      const said = (await answer.json()) as Readonly<Record<string, unknown>>;
+      if (said['handlerId'] === 'refund.pay') waiting = String(said['id']);
+      if (url.includes('waitSeconds'))
+        expect(said).toMatchObject({ status: 'succeeded', result: { approval: { by: 'kim' } } });
+    }
+    expect(statuses).toEqual([200, 200, 202, 202, 200, 200, 200]);
     program.signal('SIGINT');
     expect((await program.exit).code).toBe(0);
   });
@@ -142,10 +144,36 @@ describe('the starter in TypeScript', () => {
 test('the starter in Python names the wheel', async () => {
   const app = await made('python-app', '--language', 'python');
   expect(readFileSync(join(app, 'requirements.txt'), 'utf8')).toBe(
-    `${join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl')}\n`,
+    `svc-runtime-client @ ${pathToFileURL(join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl')).href}\n`,
   );
   expect(Object.values(filesOf(app)).join('')).not.toMatch(/__(NAME|WHEEL|RUN|CLIENT|SERVER)__/);
   expect(readdirSync(app)).toContain('test_worker.py');
+});
+
+test('the starter takes packages of any folder', async () => {
+  const odd = join(folder, `a "b' \\c #d %20`);
+  cpSync(packages, odd, { recursive: true });
+  for (const language of ['typescript', 'python']) {
+    await using program = create([`odd-${language}`, '--from', odd, '--language', language]);
+    expect(await program.exit, program.stderr).toEqual({ code: 0, signal: null });
+  }
+  const manifest = readFileSync(join(folder, 'odd-typescript/package.json'), 'utf8');
+  expect(JSON.parse(manifest)).toMatchObject({
+    dependencies: { '@svc-runtime/client': `file:${client.replace(packages, odd)}` },
+  });
+  const [, wheel = ''] = readFileSync(join(folder, 'odd-python/requirements.txt'), 'utf8').split(' @ ');
+  expect(existsSync(new URL(wheel.trim()))).toBe(true);
+});
+
+test('the starter without files names its release, so that no other one is fetched', async () => {
+  const { version } = description;
+  await using python = create(['released', '--language', 'python']);
+  expect(await python.exit, python.stderr).toEqual({ code: 0, signal: null });
+  const files = filesOf(join(folder, 'released'));
+  expect(files['requirements.txt']).toBe(`svc-runtime-client==${version}\n`);
+  for (const text of [files['README.md'], python.stdout])
+    expect(text).toContain(`npx --yes @svc-runtime/server@${version} dev\n`);
+  expect(python.stdout).toContain('cd released && .venv/bin/python worker.py   # in another terminal\n');
 });
 
 describe('the starter refuses', () => {
@@ -155,7 +183,22 @@ describe('the starter refuses', () => {
     ['another language', ['a', '--language', 'cobol'], /the language is one of typescript, python/],
     ['an option that it does not have', ['a', '--lang', 'python'], /Unknown option '--lang'/],
     ['packages that are not there', ['a', '--from', 'nowhere'], /there is no folder nowhere/],
-    ['a folder without packages', ['a', '--from', 'client'], /holds no package of the server/],
+    ['a folder without packages', ['a', '--from', 'no packages'], /holds no package of the server/],
+    [
+      'a file as the folder',
+      ['a.txt'],
+      /^create-svc-app: a\.txt cannot be read: a file is where a folder must be\n$/,
+    ],
+    [
+      'a folder in a file',
+      ['a.txt/b'],
+      /^create-svc-app: a\.txt\/b cannot be written: a file is where a folder must be\n$/,
+    ],
+    [
+      'a file with packages',
+      ['a', '--from', 'a.txt'],
+      /a\.txt cannot be read: a file is where a folder must be\n$/,
+    ],
   ])('%s', async (_, words, message) => {
     await using program = create(words);
     expect((await program.exit).code).toBe(2);
