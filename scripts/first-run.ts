@@ -2,7 +2,7 @@
  * Measures the first minutes of a new user: from an empty folder to the result of a first run, with packages as files and a
  * warm cache of npm. Fails above the aim.
  *
- *     node scripts/first-run.ts [--from <folder of packages>]
+ *     node scripts/first-run.ts [--language python] [--from <folder of packages>]
  *
  * Without `--from` it makes the packages of this checkout first, which is not counted.
  */
@@ -11,19 +11,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { firstRun, warmCache } from './first-run/measure.ts';
-import { makeStarterArchives } from './first-run/packages.ts';
+import { makeStarterArchives, makeStarterWheel } from './first-run/packages.ts';
 
 const SECONDS_MAX = 60;
 
-const { values } = parseArgs({ options: { from: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { from: { type: 'string' }, language: { type: 'string', default: 'typescript' } },
+});
+const language = values.language === 'python' ? 'python' : 'typescript';
 const folder = mkdtempSync(join(tmpdir(), 'svc-first-run-'));
 try {
   const made = join(folder, 'packages');
-  if (values.from === undefined) await makeStarterArchives(made);
+  if (values.from === undefined) {
+    await makeStarterArchives(made);
+    if (language === 'python') await makeStarterWheel(made);
+  }
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   await warmCache();
-  const { status, steps } = await firstRun(values.from ?? made, empty);
+  const { status, steps } = await firstRun(values.from ?? made, empty, language);
   for (const { name, seconds } of steps) console.log(`${seconds.toFixed(1).padStart(6)} s  ${name}`);
   const seconds = steps.at(-1)?.seconds ?? Number.POSITIVE_INFINITY;
   if (status !== 'succeeded') fail(`the run is ${status}`);

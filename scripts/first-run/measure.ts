@@ -1,9 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import type { Language } from '../../create-svc-app/starter.js';
 import { root } from '../build/project.ts';
 
 const run = promisify(execFile);
@@ -33,49 +35,88 @@ export async function warmCache(): Promise<void> {
 }
 
 /** Does what a new user types, in an empty folder and with packages as files. */
-export async function firstRun(packages: string, folder: string): Promise<FirstRun> {
+export async function firstRun(packages: string, folder: string, language: Language): Promise<FirstRun> {
   const from = resolve(packages);
   const archive = readdirSync(from).find((name) => /^create-svc-app-\d.*\.tgz$/.test(name));
   if (archive === undefined) throw new Error(`${from} holds no package create-svc-app`);
   const began = performance.now();
   const steps: { readonly name: string; readonly seconds: number }[] = [];
   const note = (name: string) => void steps.push({ name, seconds: (performance.now() - began) / 1_000 });
-  const create = ['--yes', '-p', join(from, archive), 'create-svc-app', 'app', '--from', from];
-  await run('npx', create, { cwd: folder, env });
+  const words = ['app', '--language', language, '--from', from];
+  await run('npx', ['--yes', '-p', join(from, archive), 'create-svc-app', ...words], { cwd: folder, env });
   note('the files of the starter');
-  const app = join(folder, 'app');
-  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: app, env });
-  note('the end of npm install');
-  const { status, result } = await startedRun(app, () => note('the service, with the handlers'));
+  const { status, result } = await firstRunIn[language](join(folder, 'app'), note);
   note('the result of the first run');
   return { status, result, steps };
 }
 
-async function startedRun(app: string, onReady: () => void) {
-  const child = spawn('npm', ['run', '--silent', 'dev', '--', '--port', '0'], {
-    cwd: app,
-    env,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true,
-  });
-  const ended = once(child, 'close');
-  try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const address = /^ {2}api +(\S+)/.exec(line)?.[1];
-      if (address === undefined) continue;
-      onReady();
-      child.stdout.resume();
-      const answer = await fetch(`${address}/execution/runs`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ handlerId: 'hello', payload: { name: 'Ada' }, waitSeconds: 20 }),
-      });
-      return (await answer.json()) as { readonly status: string; readonly result: unknown };
+type Note = (name: string) => void;
+type Ended = Pick<FirstRun, 'status' | 'result'>;
+
+const firstRunIn: Readonly<Record<Language, (app: string, note: Note) => Promise<Ended>>> = {
+  async typescript(app, note) {
+    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: app, env });
+    note('the end of npm install');
+    await using service = await serve('npm run --silent dev -- --port 0', app);
+    note('the service, with the handlers');
+    return await startedRun(service.address);
+  },
+  async python(app, note) {
+    await run('python3', ['-m', 'venv', '.venv'], { cwd: app, env });
+    await run('.venv/bin/pip', ['install', '--quiet', '-r', 'requirements.txt'], { cwd: app, env });
+    note('the end of pip install');
+    const [, command] = /^ {4}(npx .* dev)$/m.exec(readFileSync(join(app, 'README.md'), 'utf8')) ?? [];
+    await using service = await serve(`${command} --port 0`, app);
+    note('the service');
+    const settings = { ...env, SVC_BASE_URL: service.address };
+    const worker = new Group('.venv/bin/python worker.py', app, settings);
+    try {
+      return await startedRun(service.address);
+    } finally {
+      await worker[Symbol.asyncDispose]();
     }
-    throw new Error('the service did not start');
-  } finally {
-    // The whole group: npm passes no signal on where it has no terminal.
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
-    await ended;
+  },
+};
+
+/** A command with its children. npm and npx pass no signal on where they have no terminal. */
+class Group implements AsyncDisposable {
+  readonly child: ChildProcessByStdio<null, Readable, null>;
+  readonly #ended: Promise<unknown>;
+
+  constructor(command: string, cwd: string, variables: NodeJS.ProcessEnv = env) {
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    this.child = spawn('sh', ['-c', command], { cwd, env: variables, stdio, detached: true });
+    this.#ended = once(this.child, 'close');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.stdout.resume();
+    if (this.child.pid !== undefined && this.child.exitCode === null)
+      process.kill(-this.child.pid, 'SIGTERM');
+    await this.#ended;
+  }
+}
+
+async function serve(command: string, app: string) {
+  const group = new Group(command, app);
+  for await (const line of createInterface({ input: group.child.stdout })) {
+    const address = /^ {2}api +(\S+)/.exec(line)?.[1];
+    if (address === undefined) continue;
+    group.child.stdout.resume();
+    return { address, [Symbol.asyncDispose]: () => group[Symbol.asyncDispose]() };
+  }
+  throw new Error(`${command} did not start a service`);
+}
+
+/** Starts the run again while no worker has named its handler. */
+async function startedRun(address: string): Promise<Ended> {
+  for (;;) {
+    const answer = await fetch(`${address}/execution/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ handlerId: 'hello', payload: { name: 'Ada' }, waitSeconds: 20 }),
+    });
+    const said = (await answer.json()) as Ended & { readonly code?: string };
+    if (said.code !== 'handler_missing') return said;
   }
 }
