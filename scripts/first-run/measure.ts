@@ -116,7 +116,7 @@ async function startedRun(address: string): Promise<Ended> {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ handlerId: 'hello', payload: { name: 'Ada' }, waitSeconds: 20 }),
     });
-    const said = (await answer.json()) as Ended & { readonly code?: string };
-    if (said.code !== 'handler_missing') return said;
+    const started = (await answer.json()) as Ended & { readonly code?: string };
+    if (started.code !== 'handler_missing') return started;
   }
 }

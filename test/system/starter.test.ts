@@ -118,10 +118,10 @@ describe('the starter in TypeScript', () => {
       const { url, ...request } = requestsIn(text, { host: address, run: waiting })[at] as FileRequest;
       const answer = await fetch(url, request);
       statuses.push(answer.status);
-      const said = (await answer.json()) as Readonly<Record<string, unknown>>;
-      if (said['handlerId'] === 'refund.pay') waiting = String(said['id']);
+      const body = (await answer.json()) as Readonly<Record<string, unknown>>;
+      if (body['handlerId'] === 'refund.pay') waiting = String(body['id']);
       if (url.includes('waitSeconds'))
-        expect(said).toMatchObject({ status: 'succeeded', result: { approval: { by: 'kim' } } });
+        expect(body).toMatchObject({ status: 'succeeded', result: { approval: { by: 'kim' } } });
     }
     expect(statuses).toEqual([200, 200, 202, 202, 200, 200, 200]);
     program.signal('SIGINT');
