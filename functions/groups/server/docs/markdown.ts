@@ -1,4 +1,4 @@
-import { lexer, Marked, Parser, TextRenderer, type Token } from 'marked';
+import { lexer, Marked, Parser, type Token } from 'marked';
 import { cleanAddress, escapeHtml } from './frame.ts';
 
 const languages: Readonly<Record<string, string>> = { ts: 'TypeScript', python: 'Python' };
@@ -45,7 +45,8 @@ export function firstParagraph(markdown: string): string {
 const beforeText = new Set(['heading', 'space', 'html']);
 
 function plainText(tokens: Token[]): string {
-  return new Parser<string, string>().parseInline(tokens, new TextRenderer()).replaceAll(/\s+/g, ' ');
+  const parser = new Parser<string, string>();
+  return parser.parseInline(tokens, parser.textRenderer).replaceAll(/\s+/g, ' ');
 }
 
 function languageSwitch(): string {
