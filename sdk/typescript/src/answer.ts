@@ -9,7 +9,7 @@ import {
   statusError,
 } from './errors.ts';
 import { parseJson } from './json-text.ts';
-import { methodOf, type Named, type OperationSpec } from './operation.ts';
+import { methodOf, type OperationName, type OperationSpec } from './operation.ts';
 import { PROBLEM, problemOf } from './problem.ts';
 import { type Failure, retryAfterOf } from './retry.ts';
 import type { World } from './world.ts';
@@ -31,7 +31,7 @@ export function formOf(operation: OperationSpec, response: Response): 'json' | '
  * status alone decides the class of the error.
  */
 export async function refusal(
-  operation: Named,
+  operation: OperationName,
   response: Response,
   { world, maxResponseBytes }: { readonly world: World; readonly maxResponseBytes: number },
 ): Promise<SvcError> {
@@ -59,7 +59,7 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-export function parsed(operation: Named, bytes: Uint8Array): unknown {
+export function parsed(operation: OperationName, bytes: Uint8Array): unknown {
   try {
     const text = decoded(bytes) ?? '';
     if (isDeep(text)) throw new RangeError('the JSON is nested too deeply');

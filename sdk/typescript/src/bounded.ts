@@ -1,7 +1,7 @@
 import { connected } from './connected.ts';
 import { APIResponseError } from './errors.ts';
 import { GatheredBytes } from './gathered.ts';
-import { methodOf, type Named } from './operation.ts';
+import { methodOf, type OperationName } from './operation.ts';
 
 /** The longest answer that the client holds in memory: twice the largest JSON answer of the service. */
 export const RESPONSE_BYTES_MAX = 128 * 1024 * 1024;
@@ -14,7 +14,7 @@ export const REFUSAL_BYTES_MAX = 1024 * 1024;
  * the memory of the caller.
  */
 export async function boundedBody(
-  operation: Named,
+  operation: OperationName,
   response: Response,
   bytesMax: number,
 ): Promise<Uint8Array<ArrayBuffer>> {

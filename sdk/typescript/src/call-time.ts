@@ -1,14 +1,14 @@
 import { APIAbortError, APITimeoutError, type SvcError } from './errors.ts';
-import { methodOf, type Named } from './operation.ts';
+import { methodOf, type OperationName } from './operation.ts';
 
 /** One signal for the caller's abort and the timeout of the call. */
 export class CallTime {
   readonly signal: AbortSignal;
-  readonly #operation: Named;
+  readonly #operation: OperationName;
   readonly #caller: AbortSignal | undefined;
   readonly #own = new AbortController();
 
-  constructor(operation: Named, caller: AbortSignal | undefined) {
+  constructor(operation: OperationName, caller: AbortSignal | undefined) {
     this.#operation = operation;
     this.#caller = caller;
     this.signal = caller === undefined ? this.#own.signal : AbortSignal.any([caller, this.#own.signal]);

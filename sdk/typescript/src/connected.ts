@@ -1,7 +1,7 @@
 import { APIConnectionError } from './errors.ts';
-import { methodOf, type Named } from './operation.ts';
+import { methodOf, type OperationName } from './operation.ts';
 
-export async function connected<T>(operation: Named, work: () => Promise<T>): Promise<T> {
+export async function connected<T>(operation: OperationName, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

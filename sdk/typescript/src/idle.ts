@@ -1,6 +1,6 @@
 import type { CallTime } from './call-time.ts';
 import { connected } from './connected.ts';
-import type { Named } from './operation.ts';
+import type { OperationName } from './operation.ts';
 import type { World } from './world.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { World } from './world.ts';
  * ends the stream as it ends a call.
  */
 export function idleBounded(
-  operation: Named,
+  operation: OperationName,
   body: ReadableStream<Uint8Array>,
   { time, world, idleMs }: { readonly time: CallTime; readonly world: World; readonly idleMs: number },
 ): ReadableStream<Uint8Array> {

@@ -1,4 +1,4 @@
-import type { BinaryContent, FilePart, Named, PartSpec } from './operation.ts';
+import type { BinaryContent, FilePart, OperationName, PartSpec } from './operation.ts';
 import { checkNames, jsonText } from './request-faults.ts';
 
 export interface EncodedBody {
@@ -13,7 +13,7 @@ export interface EncodedBody {
  * the whole body is a stream.
  */
 export function multipart(
-  operation: Named,
+  operation: OperationName,
   specs: readonly PartSpec[],
   values: Readonly<Record<string, unknown>>,
   boundary: string,

@@ -28,9 +28,9 @@ export interface OperationSpec {
 }
 
 /** An operation as errors name it: `operation` is its id in the contract, and the text names the method that was called. */
-export type Named = Pick<OperationSpec, 'id' | 'name'>;
+export type OperationName = Pick<OperationSpec, 'id' | 'name'>;
 
-export function methodOf({ id, name = id }: Named): string {
+export function methodOf({ id, name = id }: OperationName): string {
   return name;
 }
 

@@ -1,15 +1,15 @@
 import { SvcError } from './errors.ts';
-import { methodOf, type Named } from './operation.ts';
+import { methodOf, type OperationName } from './operation.ts';
 
 /** The refusal of a part of a request that cannot be sent; it names the place, and quotes no value. */
-export function refused(operation: Named, place: string, rule: string): SvcError {
+export function refused(operation: OperationName, place: string, rule: string): SvcError {
   return new SvcError(`The request of ${methodOf(operation)} is not valid: ${place}: ${rule}`, {
     operation: operation.id,
   });
 }
 
 /** The request as JSON. `JSON.stringify` alone would write null for a number that JSON does not have. */
-export function jsonText(operation: Named, request: unknown, pointer = ''): string {
+export function jsonText(operation: OperationName, request: unknown, pointer = ''): string {
   try {
     return JSON.stringify(request, (_, value: unknown) => {
       if (ruleFor(value) !== undefined) throw value;
@@ -42,7 +42,7 @@ function ruleFor(value: unknown): string | undefined {
 
 /** Refuses parameters that the operation does not have: TypeScript finds these only in object literals. */
 export function checkNames(
-  operation: Named,
+  operation: OperationName,
   given: Readonly<Record<string, unknown>>,
   known: readonly string[],
 ) {
