@@ -24,7 +24,7 @@ export const DELIVERED: readonly unknown[] = [
   [401, 'The caller is not verified.'],
   [400, 'The header X-Svc-Execution-Dispatch must be 1.'],
   [400, 'The body names no run.'],
-  [413, 'The body is larger than 16384 bytes.'],
+  [413, 'The body is larger than 65536 bytes.'],
   [204, ''],
   [204, ''],
   { sent: 'kim' },
@@ -87,7 +87,7 @@ export class Workshop implements AsyncDisposable {
       await send(message, {}),
       await send(message, { authorization: QUEUE, 'x-svc-execution-dispatch': '2' }),
       await send('{', { authorization: QUEUE }),
-      await send(JSON.stringify('x'.repeat(20_000)), { authorization: QUEUE }),
+      await send(JSON.stringify('x'.repeat(70_000)), { authorization: QUEUE }),
       await send(message, { authorization: QUEUE }),
       await send(message, { authorization: QUEUE }),
     ];

@@ -72,6 +72,11 @@ describe.each(doors)('the $name', ({ open }) => {
       [{ runId: '' }, {}, 'POST', 400],
       [{ runId: 7 }, {}, 'POST', 400],
       [{ runId: 'x'.repeat(161) }, {}, 'POST', 400],
+      [{ runId: 'a\nb' }, {}, 'POST', 400],
+      ['[]', {}, 'POST', 400],
+      ['"7"', {}, 'POST', 400],
+      ['['.repeat(190), {}, 'POST', 400],
+      [{ ...good, scheduledAtUtc: {} }, {}, 'POST', 400],
       [{ ...good, reason: 1 }, {}, 'POST', 400],
       [{ ...good, more: 'x'.repeat(200) }, {}, 'POST', 413],
     ];
@@ -94,6 +99,7 @@ describe.each(doors)('the $name', ({ open }) => {
     await using door = await open(worker, { verify: verify as never });
     const answer = await door.send(message(run.id));
     expect([answer.status, await answer.text()]).toEqual([401, 'The caller is not verified.\n']);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     expect((await place.client.getExecutionRun(run.id)).status).toBe('queued');
   });
 
@@ -161,6 +167,19 @@ test.each([
   expect(() => make(worker, undefined as never)).toThrow(`${name} needs verify`);
 });
 
+test.each([
+  [{ bodyBytesMax: Number.NaN }, 'bodyBytesMax must be a whole number from 1 to 16777216.'],
+  [{ bodyBytesMax: Number.POSITIVE_INFINITY }, 'bodyBytesMax must be'],
+  [{ bodyBytesMax: 0 }, 'bodyBytesMax must be'],
+  [{ bodyBytesMax: '9' as never }, 'bodyBytesMax must be'],
+  [{ retryAfterSeconds: 0.5 }, 'retryAfterSeconds must be a whole number from 0 to 86400.'],
+  [{ retryAfterSeconds: -1 }, 'retryAfterSeconds must be'],
+])('a delivery refuses the options %j', async (options, message) => {
+  await using worker = place.worker({ h6: () => null });
+  for (const make of [deliveryListener, deliveryHandler])
+    expect(() => make(worker, { verify: () => true, ...options })).toThrow(message);
+});
+
 test('the listener refuses a body that is too large before all of it has arrived', async () => {
   await using worker = place.worker({ h9: () => null });
   await using door = await ListenerDoor.open(worker, { bodyBytesMax: 10 });
@@ -205,6 +224,14 @@ describe('the handler', () => {
     const { body, cancelled } = open('x'.repeat(30), 'x'.repeat(11));
     expect(await answerTo(post(body))).toEqual([413, 'The body is larger than 40 bytes.']);
     expect(cancelled).toHaveLength(1);
+  });
+
+  test('takes 64 KiB if no limit is given, as in Python', async () => {
+    const unbounded = deliveryHandler(worker, { verify: () => true });
+    const padded = (size: number) => '{"runId":7}'.padEnd(size);
+    const [most, more] = [padded(65_536), padded(65_537)].map((text) => new Blob([text]).stream());
+    expect((await unbounded(post(most ?? null))).status).toBe(400);
+    expect((await unbounded(post(more ?? null))).status).toBe(413);
   });
 
   test('delivers nothing when the body is cut off', async () => {

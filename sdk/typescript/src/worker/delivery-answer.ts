@@ -30,6 +30,13 @@ export interface DeliveryAnswer {
 export const DISPATCH_HEADER = 'x-svc-execution-dispatch';
 
 const RUN_ID_LENGTH_MAX = 160;
+// A control character can be in no id: the service would refuse it at each delivery.
+const RUN_ID = /^[^\p{Cc}\p{Cs}]+$/u;
+
+/** As in Python. */
+const BODY_BYTES_MAX = 65_536;
+const BODY_BYTES_LIMIT = 16 * 1_048_576;
+const RETRY_AFTER_SECONDS_MAX = 86_400;
 
 /** `maker` is the function that the caller called. */
 export function settleDelivery<Verify>(
@@ -38,10 +45,18 @@ export function settleDelivery<Verify>(
     | undefined,
   maker: string,
 ): DeliveryLimits & { readonly verify: Verify } {
-  const { bodyBytesMax = 16_384, retryAfterSeconds = 10 } = options ?? {};
+  const { bodyBytesMax = BODY_BYTES_MAX, retryAfterSeconds = 10 } = options ?? {};
   if (typeof options?.verify !== 'function')
     throw new SvcError(`${maker} needs verify: without it, any caller of the address can start runs.`);
+  // A limit that is no number would limit nothing.
+  checkWhole('bodyBytesMax', bodyBytesMax, 1, BODY_BYTES_LIMIT);
+  checkWhole('retryAfterSeconds', retryAfterSeconds, 0, RETRY_AFTER_SECONDS_MAX);
   return { verify: options.verify, bodyBytesMax, retryAfterSeconds };
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new SvcError(`${name} must be a whole number from ${least} to ${most}.`);
 }
 
 /** Delivers the run that the request names, or refuses the request. */
@@ -52,7 +67,9 @@ export async function answerDelivery(
 ): Promise<DeliveryAnswer> {
   if (request.method !== 'POST') return refused(405, 'A delivery must be a POST request.', { allow: 'POST' });
   if (request.dispatch !== '1') return refused(400, 'The header X-Svc-Execution-Dispatch must be 1.');
-  if (!(await isVerified(request))) return refused(401, 'The caller is not verified.');
+  if (!(await isVerified(request))) {
+    return refused(401, 'The caller is not verified.', { 'www-authenticate': 'Bearer' });
+  }
   if (request.isRead()) return refused(500, 'The body was read before the delivery: install no body parser.');
   const body = await bodyOf(request, bodyBytesMax);
   if (body === 'too large') return refused(413, `The body is larger than ${bodyBytesMax} bytes.`);
@@ -113,5 +130,5 @@ function runIdOf(body: Uint8Array | null): string | null {
   );
   if (!areTexts || typeof runId !== 'string') return null;
   const id = runId.trim();
-  return id !== '' && id.length <= RUN_ID_LENGTH_MAX ? id : null;
+  return RUN_ID.test(id) && id.length <= RUN_ID_LENGTH_MAX ? id : null;
 }

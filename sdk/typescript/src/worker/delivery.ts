@@ -8,7 +8,7 @@ export interface DeliveryOptions {
    * signature, its audience, and that its e-mail is that of the queue's service account.
    */
   readonly verify: (request: IncomingMessage) => boolean | Promise<boolean>;
-  /** The largest message in bytes; 16,384 if absent. */
+  /** The largest message in bytes; 65,536 if absent. */
   readonly bodyBytesMax?: number | undefined;
   /** `Retry-After` for the queue if the worker is full or stops; 10 if absent. */
   readonly retryAfterSeconds?: number | undefined;

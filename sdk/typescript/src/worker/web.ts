@@ -7,7 +7,7 @@ export interface DeliveryHandlerOptions {
    * signature, its audience, and that its e-mail is that of the queue's service account.
    */
   readonly verify: (request: Request) => boolean | Promise<boolean>;
-  /** The largest message in bytes; 16,384 if absent. */
+  /** The largest message in bytes; 65,536 if absent. */
   readonly bodyBytesMax?: number | undefined;
   /** `Retry-After` for the queue if the worker is full or stops; 10 if absent. */
   readonly retryAfterSeconds?: number | undefined;
