@@ -174,10 +174,10 @@ test.each([
   [{ bodyBytesMax: '9' as never }, 'bodyBytesMax must be'],
   [{ retryAfterSeconds: 0.5 }, 'retryAfterSeconds must be a whole number from 0 to 86400.'],
   [{ retryAfterSeconds: -1 }, 'retryAfterSeconds must be'],
-])('a delivery refuses the options %j', async (options, message) => {
+])('a delivery refuses the options %j', async (options, refusal) => {
   await using worker = place.worker({ h6: () => null });
   for (const make of [deliveryListener, deliveryHandler])
-    expect(() => make(worker, { verify: () => true, ...options })).toThrow(message);
+    expect(() => make(worker, { verify: () => true, ...options })).toThrow(refusal);
 });
 
 test('the listener refuses a body that is too large before all of it has arrived', async () => {
@@ -229,7 +229,7 @@ describe('the handler', () => {
   test('takes 64 KiB if no limit is given, as in Python', async () => {
     const unbounded = deliveryHandler(worker, { verify: () => true });
     const padded = (size: number) => '{"runId":7}'.padEnd(size);
-    const [most, more] = [padded(65_536), padded(65_537)].map((text) => new Blob([text]).stream());
+    const [most, more] = [padded(65_536), padded(65_537)].map((body) => new Blob([body]).stream());
     expect((await unbounded(post(most ?? null))).status).toBe(400);
     expect((await unbounded(post(more ?? null))).status).toBe(413);
   });
