@@ -31,6 +31,11 @@ async def in_thread(call: Callable[[], T], name: str) -> T:
     def work() -> None:
         try:
             value = call()
+        except StopIteration as error:
+            # A future refuses this one, and its caller would wait for ever. A coroutine replaces it too.
+            stopped = RuntimeError("the call raised StopIteration")
+            stopped.__cause__ = error
+            settle(partial(answer.set_exception, stopped))
         except BaseException as error:
             settle(partial(answer.set_exception, error))
         else:

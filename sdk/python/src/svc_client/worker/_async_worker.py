@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from .._coroutines import is_coroutine_function
 from .._errors import SvcError
 from .._in_thread import in_thread
 from ._async_context import AsyncHandlerCall, AsyncPluginHandler, AsyncRunContext
 from ._loop import carried_out
-from ._options import PluginHandler, is_coroutine_function
+from ._options import PluginHandler
 from ._worker import GRACE_SECONDS, Delivered, Worker
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from .._coroutines import is_coroutine_function
 from .._errors import SvcError
 from ._delivery_rules import (
     NO_CONTENT,
@@ -19,7 +20,6 @@ from ._delivery_rules import (
 )
 from ._endings import ORDERS
 from ._log import Log, OnLog
-from ._options import is_coroutine_function
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

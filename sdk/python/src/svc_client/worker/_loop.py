@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .._cancellation import Cancellation
+
+_LOOK_SECONDS = 0.5
 
 Ending = tuple[object, BaseException | None]
 """The result of a handler, or its exception."""
@@ -53,7 +55,15 @@ def carried_out(
             loop.call_soon_threadsafe(begin)
         except RuntimeError:
             return None
-        return ended.result()
+        return _ending(ended, loop)
+
+
+def _ending(ended: Future[Ending | None], loop: asyncio.AbstractEventLoop) -> Ending | None:
+    """Looks at the loop from time to time: a closed loop drops the tasks that it has not begun, without a signal."""
+    while not wait([ended], _LOOK_SECONDS).done:
+        if loop.is_closed():
+            return None
+    return ended.result()
 
 
 def _is_cancelled(error: BaseException) -> bool:

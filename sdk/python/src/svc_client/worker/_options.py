@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from .._coroutines import is_coroutine_function
 from .._errors import SvcError
 from ._endings import identifier
 
@@ -90,11 +90,6 @@ def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
     if isinstance(handler, PluginHandler):
         return PluginHandler(identifier(handler.plugin_id, f"plugin_id of {handler_id!r}"), handler.call)
     return cast("HandlerCall", handler)
-
-
-def is_coroutine_function(call: object) -> bool:
-    """Also detects an object whose `__call__` is async."""
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
 
 
 def _concurrency(given: object) -> int:
