@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from .._cancellation import Cancellation
+from .._coroutines import is_coroutine_function
 from .._in_thread import in_thread
 from ._calls import repeat
 from ._errors import AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
@@ -18,6 +19,7 @@ from ._hooks import Hooks
 from ._lease_keeper import LeaseKeeper
 from ._options import DeliveryContext, DispatcherEvent, During, EventHandler, Settings
 from ._outbox import Hold
+from ._renewals import Renewals
 from ._timers import Moment, within
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Surroundings:
     over: Cancellation
     """Set when all work and all calls must end."""
     hooks: Hooks
+    renewals: Renewals
 
 
 class Delivery:
@@ -47,13 +50,12 @@ class Delivery:
         self._settings = around.settings
         self._hold = Hold(self._settings.tenant_id, event["id"], token)
         self._keeper = LeaseKeeper(
-            self._settings, self._hold, lambda error: around.hooks.fail(error, "renew", event)
+            self._settings,
+            self._hold,
+            lambda error: around.hooks.fail(error, "renew", event),
+            around.renewals,
         )
         self._began = 0.0
-
-    @property
-    def lost(self) -> Cancellation:
-        return self._keeper.lost
 
     def when_lost(self, call: Callable[[], object]) -> None:
         """Calls back when the lease is lost."""
@@ -68,12 +70,14 @@ class Delivery:
     async def run(self) -> None:
         """Handles the event, then acknowledges or releases it."""
         self._began = self._settings.world.now()
-        error = await self._handle()
+        try:
+            error = await self._handle()
+        finally:
+            held = self._keeper.end()
         # Another consumer may hold the event now: the service would refuse an acknowledgement or a release.
-        if self.lost.cancelled:
+        if not held:
             self._around.hooks.report(DispatcherEvent("lost", self.event))
             return
-        self._keeper.end()
         if error is None:
             await self._acknowledge()
         else:
@@ -98,15 +102,22 @@ class Delivery:
 
         def abort(reason: AbortReason) -> None:
             context._abort(reason)
-            if inspect.iscoroutinefunction(handler):
+            if is_coroutine_function(handler):
                 work.cancel()
             over.come()
 
+        def lose() -> None:
+            # At once: the loop may be blocked by another handler, and this one may be a function.
+            context._abort("lease_lost")
+            self._around.renewals.tell(partial(abort, "lease_lost"))
+
         with ExitStack() as stack:
-            for signal, reason in _reasons(self.lost, self._around.ending):
-                stack.enter_context(signal.interrupting(partial(abort, reason)))
-                if signal.cancelled:
-                    abort(reason)
+            stack.enter_context(self._keeper.lost.interrupting(lose))
+            if self._keeper.lost.cancelled:
+                abort("lease_lost")
+            stack.enter_context(self._around.ending.interrupting(partial(abort, "stopping")))
+            if self._around.ending.cancelled:
+                abort("stopping")
             if settings.handler_timeout_seconds is not None:
                 late = partial(abort, "handler_timeout")
                 stack.callback(settings.world.after(settings.handler_timeout_seconds, late))
@@ -171,15 +182,11 @@ class Delivery:
         return self._settings.world.now() - self._began
 
 
-def _reasons(lost: Cancellation, ending: Cancellation) -> list[tuple[Cancellation, AbortReason]]:
-    return [(lost, "lease_lost"), (ending, "stopping")]
-
-
 async def _called(
     handler: EventHandler, event: models.CanonicalOutboxEvent, context: DeliveryContext
 ) -> object:
-    if inspect.iscoroutinefunction(handler):
-        return await handler(event, context)
+    if is_coroutine_function(handler):
+        return await cast("Awaitable[object]", handler(event, context))
     result = await in_thread(partial(handler, event, context), f"svc-outbox-{event['id']}")
     # Such as that of a function that returns a coroutine.
     return await result if inspect.isawaitable(result) else result

@@ -16,6 +16,7 @@ from ._hooks import Hooks
 from ._lanes import Lanes
 from ._options import Backoff, DispatcherEvent, EventHandler, OnError, OnEvent, Settings
 from ._outbox import ClientOutbox, LeaseRequest, Outbox
+from ._renewals import renewals_of
 from ._timers import DispatcherWorld, Machine, Moment, Tasks, pause, within
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class Dispatcher:
         )
         self._stopping, self._ending, self._over = Cancellation(), Cancellation(), Cancellation()
         self._hooks = Hooks(on_event, on_error)
-        self._around = Surroundings(self._settings, self._ending, self._over, self._hooks)
+        self._renewals = renewals_of(own_thread=isinstance(client, Client) and world is None)
+        self._around = Surroundings(self._settings, self._ending, self._over, self._hooks, self._renewals)
         self._lanes = Lanes()
         self._held = 0
         self._tasks = Tasks()
@@ -95,6 +97,7 @@ class Dispatcher:
         """Starts to lease, in the running event loop. A second call does nothing; a stopped dispatcher stays so."""
         if self._leasing is None and not self._stopping.cancelled:
             self._leasing = asyncio.get_running_loop().create_task(self._lease())
+            self._leasing.add_done_callback(self._renewals.left)
 
     async def run(self) -> None:
         """Starts, and returns when the dispatcher has stopped. If its task is cancelled, as by Control-C, it stops."""
@@ -133,6 +136,7 @@ class Dispatcher:
         await within(settings.world, settings.abort_grace_seconds + _LAST_CALLS_SECONDS, idle)
         self._over.cancel()
         await idle
+        self._renewals.close()
 
     async def _idle(self) -> None:
         if self._leasing is not None:
@@ -212,26 +216,25 @@ class Dispatcher:
         return self._ending.cancelled or (self._stopping.cancelled and not delivery.is_last)
 
     async def _run(self, delivery: Delivery) -> None:
-        await self._guarded(delivery, delivery.run())
-        following = self._lanes.advance(delivery.event["key"])
-        if following is not None:
-            self._tasks.begin(self._run(following))
-        self._drop_held()
+        try:
+            await self._guarded(delivery, delivery.run())
+        finally:
+            following = self._lanes.advance(delivery.event["key"])
+            if following is not None:
+                self._tasks.begin(self._run(following))
 
     def _release_all(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            self._tasks.begin(self._release(delivery))
-
-    async def _release(self, delivery: Delivery) -> None:
-        await self._guarded(delivery, delivery.release_unbegun())
-        self._drop_held()
+            self._tasks.begin(self._guarded(delivery, delivery.release_unbegun()))
 
     async def _guarded(self, delivery: Delivery, work: Awaitable[None]) -> None:
-        """A failure with one event must not block other events or a stop."""
+        """A failure with one event, or a cancellation from outside, must not block other events or a stop."""
         try:
             await work
         except Exception as error:
             self._hooks.fail(error, "handle", delivery.event)
+        finally:
+            self._drop_held()
 
     def _drop_held(self) -> None:
         self._held -= 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 
 from .._cancellation import Cancellation
 from ._calls import bounded, retry_delay
 from ._options import Settings
 from ._outbox import Hold, failure_of
+from ._renewals import Renewals
 from ._timers import Tasks
 
 # Two more tries fit in before the lease expires.
@@ -18,28 +21,58 @@ class LeaseKeeper:
     """Renews one lease in time. `lost` is cancelled when the service refuses the renewal, or when the lease expires by
     the local clock: the service decides who holds the event, the clock only prevents useless work."""
 
-    def __init__(self, settings: Settings, hold: Hold, on_error: Callable[[BaseException], object]) -> None:
-        """Starts at once: the lease counts from the arrival of its answer."""
+    def __init__(
+        self,
+        settings: Settings,
+        hold: Hold,
+        on_error: Callable[[BaseException], object],
+        renewals: Renewals,
+    ) -> None:
+        """Starts at once: the lease counts from the arrival of its answer. The hooks are called in the loop of the
+        dispatcher, and the interrupts of `lost` in the one that renews."""
         self._settings = settings
         self._hold = hold
         self._on_error = on_error
+        self._renewals = renewals
+        self._lock = threading.Lock()
+        self._over = False
         self._ended = Cancellation()
         self._tasks = Tasks()
         self._cancel_renewal: Callable[[], object] = _nothing
         self._cancel_expiry: Callable[[], object] = _nothing
         self.lost = Cancellation()
         self.when_lost: Callable[[], object] = _nothing
-        self.until = 0.0
+        begin = settings.world.now()
+        self.until = begin + settings.lease_seconds
         """The expiry of the lease by the clock of the dispatcher."""
-        self._hold_from(settings.world.now())
+        renewals.post(partial(self._hold_from, begin))
 
-    def end(self) -> None:
-        """Renews no more, and reports no loss any more. The current term of the lease stays in force."""
+    def end(self) -> bool:
+        """Renews no more, and reports no loss any more. The current term of the lease stays in force. False if the
+        lease is lost already."""
+        if self._settle():
+            self._renewals.post(self._stop)
+        return not self.lost.cancelled
+
+    def _settle(self, *, lost: bool = False) -> bool:
+        """Whether this is the end of the renewals: a lease that has ended cannot be lost any more."""
+        with self._lock:
+            if self._over:
+                return False
+            self._over = True
+            if lost:
+                # Here, so that an end that comes second finds it.
+                self.lost.cancel()
+            return True
+
+    def _stop(self) -> None:
         self._ended.cancel()
         self._cancel_renewal()
         self._cancel_expiry()
 
     def _hold_from(self, begin: float) -> None:
+        if self._over:
+            return
         world, seconds = self._settings.world, self._settings.lease_seconds
         self.until = begin + seconds
         self._cancel_expiry()
@@ -53,6 +86,8 @@ class LeaseKeeper:
         )
 
     async def _renew(self, tries: int) -> None:
+        if not self._renewals.needed:
+            return
         world, outbox, seconds = self._settings.world, self._settings.outbox, self._settings.lease_seconds
         sent = world.now()
         try:
@@ -65,24 +100,19 @@ class LeaseKeeper:
         except Exception as error:
             if self._over:
                 return
-            self._on_error(error)
+            self._renewals.tell(partial(self._on_error, error))
             if failure_of(error) == "transient":
                 self._renew_after(retry_delay(world, tries, error), tries + 1)
             else:
                 self._lose()
         else:
             # Count from before the call: the service cannot have started the new term earlier.
-            if not self._over:
-                self._hold_from(sent)
-
-    @property
-    def _over(self) -> bool:
-        return self._ended.cancelled or self.lost.cancelled
+            self._hold_from(sent)
 
     def _lose(self) -> None:
-        self.end()
-        self.lost.cancel()
-        self.when_lost()
+        if self._settle(lost=True):
+            self._stop()
+            self._renewals.tell(lambda: self.when_lost())
 
 
 def _nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -26,6 +27,7 @@ class DeliveryContext:
         """Set when the handler must end; its result is ignored then. As the `cancellation` of a call it ends that call
         too. The task of a coroutine handler is cancelled."""
         self._reason: AbortReason | None = None
+        self._first = threading.Lock()
 
     @property
     def reason(self) -> AbortReason | None:
@@ -38,9 +40,11 @@ class DeliveryContext:
             raise DeliveryAborted(self._reason)
 
     def _abort(self, reason: AbortReason) -> None:
-        if self._reason is None:
+        with self._first:
+            if self._reason is not None:
+                return
             self._reason = reason
-            self.cancellation.cancel()
+        self.cancellation.cancel()
 
 
 EventHandler: TypeAlias = "Callable[[models.CanonicalOutboxEvent, DeliveryContext], object]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from typing import Protocol, TypeVar
@@ -30,10 +31,10 @@ class DispatcherWorld(Protocol):
 
 
 class Machine:
-    """That of the running event loop."""
+    """That of the machine, and the timers of the running event loop."""
 
     def now(self) -> float:
-        return asyncio.get_running_loop().time()
+        return time.monotonic()
 
     def after(self, seconds: float, callback: Callable[[], object]) -> Callable[[], object]:
         return asyncio.get_running_loop().call_later(max(0.0, seconds), callback).cancel
