@@ -1,4 +1,6 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deliveryListener } from '../src/worker/index.ts';
@@ -45,7 +47,7 @@ describe.each(doors)('the $name', ({ open }) => {
     await using door = await open(worker);
     expect((await door.send(message(run.id))).status).toBe(204);
     expect((await place.client.getExecutionRun(run.id)).result).toBe('a');
-    expect((await door.send({ runId: run.id })).status).toBe(204);
+    expect((await door.send({ runId: run.id }, { 'content-type': 'text/plain' })).status).toBe(204);
   });
 
   test('answers 204 for a handler that failed: the service knows when to try again', async () => {
@@ -187,6 +189,28 @@ test('the listener refuses a body that is too large before all of it has arrived
   const head = ['POST / HTTP/1.1', 'Host: x', 'X-Svc-Execution-Dispatch: 1', 'Authorization: Bearer good'];
   socket.write(`${[...head, 'Content-Length: 1000000'].join('\r\n')}\r\n\r\n${'x'.repeat(11)}`);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
+});
+
+test('the listener delivers nothing when the body is cut off, and serves on', async () => {
+  const run = await place.start('h9');
+  await using way = await place.way();
+  await using worker = place.worker({ h9: () => null }, { way });
+  const refused = moment();
+  const listener = deliveryListener(worker, { verify: () => true });
+  await using server = createServer((request, response) => {
+    void listener(request, response).then(() => response.statusCode === 400 && refused.come());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  const body = JSON.stringify(message(run.id));
+  const head = ['POST / HTTP/1.1', 'Host: x', 'X-Svc-Execution-Dispatch: 1', 'Content-Length: 1000'];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  await refused.came;
+  expect(way.sent).toEqual([]);
+  const init = { method: 'POST', headers: { 'x-svc-execution-dispatch': '1' }, body };
+  expect((await fetch(`http://127.0.0.1:${port}`, init)).status).toBe(204);
+  server.closeAllConnections();
 });
 
 describe('the handler', () => {
