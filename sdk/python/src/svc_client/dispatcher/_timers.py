@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from typing import Protocol, TypeVar
 
 from .._cancellation import Cancellation
-from .._world import chance
+from .._world import chance, now
 
 T = TypeVar("T")
 
@@ -34,7 +33,7 @@ class Machine:
     """That of the machine, and the timers of the running event loop."""
 
     def now(self) -> float:
-        return time.monotonic()
+        return now()
 
     def after(self, seconds: float, callback: Callable[[], object]) -> Callable[[], object]:
         return asyncio.get_running_loop().call_later(max(0.0, seconds), callback).cancel
