@@ -13,7 +13,7 @@ from async_workers import blocking
 from dispatcher_stage import an_event
 from stage import Answer, Reply, Seen, Stage, empty, problem
 from stage import json as answer
-from workers import client_of, seen_by, wait
+from workers import after, client_of, seen_by, wait
 
 from svc_client import Client
 from svc_client.dispatcher import DeliveryContext, Dispatcher, DispatcherEvent, EventHandler
@@ -25,12 +25,18 @@ def named(name: str) -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == name]
 
 
+def leased(event: Any) -> Any:
+    return {"event": event, "leaseToken": f"token of {event['id']}"}
+
+
 class OutboxProtocol:
     """A service with these events; of each other operation answers in turn, the last for all that follow."""
 
     def __init__(self, *events: Any, **answers: list[Answer]) -> None:
-        leases = [{"event": each, "leaseToken": f"token of {each['id']}"} for each in events]
-        self._answers: dict[str, list[Answer]] = {
+        leases = [leased(each) for each in events]
+        self.asked_twice = threading.Event()
+        self.when_renewed: dict[str, threading.Event] = {}
+        self.answers: dict[str, list[Answer]] = {
             "leases": [answer(leases), _never],
             "renew": [answer(an_event("a"))],
             "ack": [empty],
@@ -44,10 +50,14 @@ class OutboxProtocol:
     def __call__(self, reply: Reply, seen: Seen) -> None:
         verb = seen.target.rsplit("/", 1)[1]
         with self._lock:
-            answers = self._answers[verb]
+            answers = self.answers[verb]
             chosen = answers.pop(0) if len(answers) > 1 else answers[0]
             self.calls.append(verb)
             self.bodies.append((verb, json_module.loads(seen.body)))
+            if self.calls.count("leases") == 2:
+                self.asked_twice.set()
+            if verb == "renew" and (token := self.bodies[-1][1]["leaseToken"]) in self.when_renewed:
+                self.when_renewed[token].set()
         chosen(reply, seen)
 
     def sent(self, verb: str) -> list[Any]:
@@ -92,6 +102,11 @@ async def drained(dispatcher: Dispatcher, reports: list[DispatcherEvent]) -> Non
         await dispatcher._change()
 
 
+async def both_drained(dispatcher: Dispatcher, reports: list[DispatcherEvent]) -> None:
+    while len([each for each in reports if each.type == "delivered"]) < 2 or dispatcher.held > 0:
+        await dispatcher._change()
+
+
 def test_a_handler_that_blocks_the_loop_keeps_its_lease_and_that_of_the_others() -> None:
     over = threading.Event()
     renewed = answer(an_event("a"))
@@ -128,6 +143,24 @@ def test_an_event_whose_lease_was_lost_while_the_loop_was_blocked_is_not_acknowl
     # The function ends although the loop is blocked until then.
     assert dispatched(protocol, {"claim": blocks, "works": works}, drained) == ["lost", "lost"]
     assert (reasons, protocol.sent("ack"), protocol.sent("nack")) == (["lease_lost"], [], [])
+
+
+def test_leases_that_come_while_the_loop_is_blocked_are_renewed() -> None:
+    blocked, renewed = threading.Event(), threading.Event()
+    begun: list[str] = []
+    protocol = OutboxProtocol(an_event("a"))
+    protocol.answers["leases"][1:] = [after(blocked, answer([leased(an_event("b"))])), _never]
+
+    async def blocks(event: Any, context: DeliveryContext) -> None:
+        begun.append(event["id"])
+        if event["id"] == "a":
+            await asyncio.get_running_loop().run_in_executor(None, wait, protocol.asked_twice)
+            blocked.set()
+            wait(renewed)
+
+    protocol.when_renewed["token of b"] = renewed
+    assert dispatched(protocol, {"claim": blocks}, both_drained) == ["delivered", "delivered"]
+    assert (begun, len(protocol.sent("ack"))) == (["a", "b"], 2)
 
 
 def test_a_renewal_that_fails_is_repeated_and_reported_in_the_loop() -> None:

@@ -49,7 +49,7 @@ async def bounded(
 
 async def repeat(
     world: DispatcherWorld,
-    until: float,
+    until: Callable[[], float],
     signal: Cancellation,
     on_error: Callable[[BaseException], object],
     call: Callable[[Cancellation], Awaitable[None]],
@@ -58,7 +58,7 @@ async def repeat(
     tries = 0
     while True:
         tries += 1
-        left = until - world.now()
+        left = until() - world.now()
         if left <= 0 or signal.cancelled:
             return "failed"
         try:
@@ -69,7 +69,7 @@ async def repeat(
             if failure != "transient":
                 return "lost" if failure == "lost" else "failed"
             delay = retry_delay(world, tries, error)
-            if world.now() + delay >= until:
+            if world.now() + delay >= until():
                 return "failed"
             await pause(world, delay, signal)
         else:

@@ -16,10 +16,9 @@ from .._in_thread import in_thread
 from ._calls import repeat
 from ._errors import AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
 from ._hooks import Hooks
-from ._lease_keeper import LeaseKeeper
+from ._lease_keeper import LeaseKeepers
 from ._options import DeliveryContext, DispatcherEvent, During, EventHandler, Settings
 from ._outbox import Hold
-from ._renewals import Renewals
 from ._timers import Moment, within
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Surroundings:
     over: Cancellation
     """Set when all work and all calls must end."""
     hooks: Hooks
-    renewals: Renewals
+    keepers: LeaseKeepers
 
 
 class Delivery:
@@ -49,13 +48,10 @@ class Delivery:
         self._around = around
         self._settings = around.settings
         self._hold = Hold(self._settings.tenant_id, event["id"], token)
-        self._keeper = LeaseKeeper(
-            self._settings,
-            self._hold,
-            lambda error: around.hooks.fail(error, "renew", event),
-            around.renewals,
-        )
+        self._keeper = around.keepers.of(self._hold)
+        self._keeper.on_error = self._renewal_failed
         self._began = 0.0
+        self._handled = False
 
     def when_lost(self, call: Callable[[], object]) -> None:
         """Calls back when the lease is lost."""
@@ -72,16 +68,28 @@ class Delivery:
         self._began = self._settings.world.now()
         try:
             error = await self._handle()
+            self._handled = True
+            if not self._is_held():
+                # Another consumer may hold the event: the service would refuse an acknowledgement or a release.
+                self._around.hooks.report(DispatcherEvent("lost", self.event))
+            elif error is None:
+                await self._acknowledge()
+            else:
+                await self._release_failed(error)
         finally:
-            held = self._keeper.end()
-        # Another consumer may hold the event now: the service would refuse an acknowledgement or a release.
-        if not held:
-            self._around.hooks.report(DispatcherEvent("lost", self.event))
-            return
-        if error is None:
-            await self._acknowledge()
-        else:
-            await self._release_failed(error)
+            self._keeper.end()
+
+    def _is_held(self) -> bool:
+        # A thread renews until the last call has its answer: a handler may block the loop before that is sent.
+        own_thread = self._around.keepers.renewals.own_thread
+        return not self._is_lost() if own_thread else self._keeper.end()
+
+    def _is_lost(self) -> bool:
+        return self._keeper.lost.cancelled
+
+    def _renewal_failed(self, error: BaseException) -> None:
+        if not self._handled:
+            self._around.hooks.fail(error, "renew", self.event)
 
     async def release_unbegun(self) -> None:
         """Releases the event without having begun it."""
@@ -93,6 +101,8 @@ class Delivery:
     async def _handle(self) -> BaseException | None:
         """The exception of the handler, or the one that counts as its exception."""
         settings = self._settings
+        if self._is_lost():
+            return DeliveryAborted("lease_lost")
         handler = settings.handler_of(self.event["topic"])
         if handler is None:
             return NoHandlerError(self.event["topic"])
@@ -109,11 +119,11 @@ class Delivery:
         def lose() -> None:
             # At once: the loop may be blocked by another handler, and this one may be a function.
             context._abort("lease_lost")
-            self._around.renewals.tell(partial(abort, "lease_lost"))
+            self._around.keepers.renewals.tell(partial(abort, "lease_lost"))
 
         with ExitStack() as stack:
             stack.enter_context(self._keeper.lost.interrupting(lose))
-            if self._keeper.lost.cancelled:
+            if self._is_lost():
                 abort("lease_lost")
             stack.enter_context(self._around.ending.interrupting(partial(abort, "stopping")))
             if self._around.ending.cancelled:
@@ -171,7 +181,7 @@ class Delivery:
     ) -> Literal["done", "lost", "failed"]:
         return await repeat(
             self._settings.world,
-            self._keeper.until,
+            lambda: self._keeper.until,
             self._around.over,
             lambda error: self._around.hooks.fail(error, during, self.event),
             call,

@@ -14,9 +14,9 @@ from ._calls import bounded, retry_delay
 from ._delivery import Delivery, Surroundings
 from ._hooks import Hooks
 from ._lanes import Lanes
+from ._lease_keeper import LeaseKeepers
 from ._options import Backoff, DispatcherEvent, EventHandler, OnError, OnEvent, Settings
 from ._outbox import ClientOutbox, LeaseRequest, Outbox
-from ._renewals import renewals_of
 from ._timers import DispatcherWorld, Machine, Moment, Tasks, pause, within
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class Dispatcher:
         )
         self._stopping, self._ending, self._over = Cancellation(), Cancellation(), Cancellation()
         self._hooks = Hooks(on_event, on_error)
-        self._renewals = renewals_of(own_thread=isinstance(client, Client) and world is None)
-        self._around = Surroundings(self._settings, self._ending, self._over, self._hooks, self._renewals)
-        self._lanes = Lanes()
+        keepers = LeaseKeepers(self._settings, own_thread=isinstance(client, Client) and world is None)
+        self._around = Surroundings(self._settings, self._ending, self._over, self._hooks, keepers)
+        self._renewals = keepers.renewals
+        self._lanes, self._tasks = Lanes(), Tasks()
         self._held = 0
-        self._tasks = Tasks()
         self._changed: Moment | None = None
         self._leasing: asyncio.Task[None] | None = None
         self._stopped: asyncio.Task[None] | None = None
@@ -97,7 +97,7 @@ class Dispatcher:
         """Starts to lease, in the running event loop. A second call does nothing; a stopped dispatcher stays so."""
         if self._leasing is None and not self._stopping.cancelled:
             self._leasing = asyncio.get_running_loop().create_task(self._lease())
-            self._leasing.add_done_callback(self._renewals.left)
+            self._renewals.begin(self._leasing)
 
     async def run(self) -> None:
         """Starts, and returns when the dispatcher has stopped. If its task is cancelled, as by Control-C, it stops."""

@@ -9,8 +9,8 @@ from functools import partial
 from .._cancellation import Cancellation
 from ._calls import bounded, retry_delay
 from ._options import Settings
-from ._outbox import Hold, failure_of
-from ._renewals import Renewals
+from ._outbox import ClientOutbox, Hold, failure_of
+from ._renewals import LoopRenewals, Renewals, ThreadRenewals
 from ._timers import Tasks
 
 # Two more tries fit in before the lease expires.
@@ -25,14 +25,12 @@ class LeaseKeeper:
         self,
         settings: Settings,
         hold: Hold,
-        on_error: Callable[[BaseException], object],
         renewals: Renewals,
     ) -> None:
         """Starts at once: the lease counts from the arrival of its answer. The hooks are called in the loop of the
         dispatcher, and the interrupts of `lost` in the one that renews."""
         self._settings = settings
         self._hold = hold
-        self._on_error = on_error
         self._renewals = renewals
         self._lock = threading.Lock()
         self._over = False
@@ -42,6 +40,7 @@ class LeaseKeeper:
         self._cancel_expiry: Callable[[], object] = _nothing
         self.lost = Cancellation()
         self.when_lost: Callable[[], object] = _nothing
+        self.on_error: Callable[[BaseException], object] = _nothing
         begin = settings.world.now()
         self.until = begin + settings.lease_seconds
         """The expiry of the lease by the clock of the dispatcher."""
@@ -100,7 +99,7 @@ class LeaseKeeper:
         except Exception as error:
             if self._over:
                 return
-            self._renewals.tell(partial(self._on_error, error))
+            self._renewals.tell(partial(self._fail, error))
             if failure_of(error) == "transient":
                 self._renew_after(retry_delay(world, tries, error), tries + 1)
             else:
@@ -109,11 +108,35 @@ class LeaseKeeper:
             # Count from before the call: the service cannot have started the new term earlier.
             self._hold_from(sent)
 
+    def _fail(self, error: BaseException) -> None:
+        self.on_error(error)
+
     def _lose(self) -> None:
         if self._settle(lost=True):
             self._stop()
             self._renewals.tell(lambda: self.when_lost())
 
 
-def _nothing() -> None:
+class LeaseKeepers:
+    """Begins to renew a lease in the thread that gets it: the loop of the dispatcher may be blocked then."""
+
+    def __init__(self, settings: Settings, *, own_thread: bool) -> None:
+        """In a thread only for the calls of a client: those of another outbox may belong to the loop of the
+        dispatcher."""
+        self._settings = settings
+        self.renewals: Renewals = ThreadRenewals() if own_thread else LoopRenewals()
+        self._begun: dict[str, LeaseKeeper] = {}
+        if own_thread and isinstance(settings.outbox, ClientOutbox):
+            settings.outbox.on_lease = self._begin
+
+    def _begin(self, hold: Hold) -> None:
+        self._begun[hold.lease_token] = LeaseKeeper(self._settings, hold, self.renewals)
+
+    def of(self, hold: Hold) -> LeaseKeeper:
+        """That of the lease, for the delivery of its event."""
+        begun = self._begun.pop(hold.lease_token, None)
+        return begun or LeaseKeeper(self._settings, hold, self.renewals)
+
+
+def _nothing(*_: object) -> None:
     pass

@@ -95,6 +95,8 @@ class ClientOutbox:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self.on_lease: Callable[[Hold], object] | None = None
+        """Called in the thread that gets a lease."""
 
     async def lease(
         self, request: LeaseRequest, signal: Cancellation
@@ -107,7 +109,15 @@ class ClientOutbox:
         }
         options = _options(signal, request.wait_seconds)
         call = partial(self._client.lease_canonical_outbox, request.tenant_id, body, options=options)
-        return [(lease["event"], lease["leaseToken"]) for lease in await _made(call)]
+
+        def leased() -> list[tuple[models.CanonicalOutboxEvent, str]]:
+            found = [(lease["event"], lease["leaseToken"]) for lease in call()]
+            for event, token in found:
+                if self.on_lease is not None:
+                    self.on_lease(Hold(request.tenant_id, event["id"], token))
+            return found
+
+        return await _made(leased)
 
     async def renew(self, hold: Hold, lease_seconds: float, signal: Cancellation) -> None:
         body: models.CanonicalOutboxLeaseRenewalRequest = {

@@ -12,6 +12,8 @@ from typing import Protocol
 class Renewals(Protocol):
     """Leases belong to the loop that renews them, and all else to that of the dispatcher."""
 
+    own_thread: bool
+
     @property
     def needed(self) -> bool:
         """False when the program has left the dispatcher without a stop."""
@@ -25,8 +27,8 @@ class Renewals(Protocol):
         """Calls in the loop of the dispatcher."""
         ...
 
-    def left(self, leasing: asyncio.Task[None]) -> None:
-        """The task that leases has ended: a program that ends its loop without a stop cancels it."""
+    def begin(self, leasing: asyncio.Task[None]) -> None:
+        """Begins in the loop of the dispatcher, before the first lease of this task."""
         ...
 
     def close(self) -> None:
@@ -37,6 +39,7 @@ class Renewals(Protocol):
 class LoopRenewals:
     """For an outbox that belongs to the loop of the dispatcher."""
 
+    own_thread = False
     needed = True
 
     def post(self, call: Callable[[], object]) -> None:
@@ -45,7 +48,7 @@ class LoopRenewals:
     def tell(self, call: Callable[[], object]) -> None:
         call()
 
-    def left(self, leasing: asyncio.Task[None]) -> None:
+    def begin(self, leasing: asyncio.Task[None]) -> None:
         pass
 
     def close(self) -> None:
@@ -55,8 +58,9 @@ class LoopRenewals:
 class ThreadRenewals:
     """A thread with a loop of its own: a handler that blocks the loop of the dispatcher keeps its lease."""
 
+    own_thread = True
+
     def __init__(self) -> None:
-        """Begins with the first lease."""
         self._dispatcher: asyncio.AbstractEventLoop | None = None
         self._own: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -68,22 +72,21 @@ class ThreadRenewals:
         return not self._closed
 
     def post(self, call: Callable[[], object]) -> None:
-        """Call it in the loop of the dispatcher."""
-        if self._closed:
-            return
-        if self._own is None:
-            self._dispatcher, self._own = asyncio.get_running_loop(), asyncio.new_event_loop()
-            serve = threading.Thread(
-                target=_serve, args=(self._own,), name="svc-outbox-renewals", daemon=True
-            )
-            serve.start()
-        _call(self._own, call)
+        if self._own is not None:
+            _call(self._own, call)
 
     def tell(self, call: Callable[[], object]) -> None:
         if self._dispatcher is not None:
             _call(self._dispatcher, call)
 
-    def left(self, leasing: asyncio.Task[None]) -> None:
+    def begin(self, leasing: asyncio.Task[None]) -> None:
+        own = asyncio.new_event_loop()
+        self._dispatcher, self._own = asyncio.get_running_loop(), own
+        threading.Thread(target=_serve, args=(own,), name="svc-outbox-renewals", daemon=True).start()
+        leasing.add_done_callback(self._left)
+
+    def _left(self, leasing: asyncio.Task[None]) -> None:
+        # A program that ends its loop without a stop cancels the task.
         if leasing.cancelled():
             self.close()
 
@@ -91,11 +94,6 @@ class ThreadRenewals:
         self._closed = True
         if self._own is not None:
             _call(self._own, self._own.stop)
-
-
-def renewals_of(*, own_thread: bool) -> Renewals:
-    """A thread for the calls of a client; those of another outbox may belong to the loop of the dispatcher."""
-    return ThreadRenewals() if own_thread else LoopRenewals()
 
 
 def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
