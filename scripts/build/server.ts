@@ -36,6 +36,8 @@ const bin = { server: 'bin/svc-server', 'svc-server': 'bin/svc-server', svc: 'bi
 const as = 'dist/server';
 /** The schema that `svc api --help` reads on demand, by the path that its code names. */
 const schema = 'contracts/generated/schemas/svc-public.schema.json';
+/** The files that the pages on production, on the image and on the ways to run it tell an operator to copy. */
+const samples = ['embedded', 'image', 'compose', 'kubernetes', 'cloud-run'].map((name) => `infra/${name}`);
 const SETTINGS_SCHEMA = 'svcsettings.schema.json';
 
 const metadata = {
@@ -74,7 +76,7 @@ export async function buildServer(parent: string): Promise<ServerReport> {
   await writeFiles(code, files);
   await copyDocs(code);
   await cp(join(root, 'create-svc-app/templates'), join(code, 'templates'), { recursive: true });
-  await copy([schema, 'infra/embedded'], folder);
+  await copy([schema, ...samples], folder);
   await cp(join(root, 'docs/reference', SETTINGS_SCHEMA), join(folder, SETTINGS_SCHEMA));
   await copyCommonFiles(folder);
   await copyPage('packages/server/README.md', 'packages/server', folder);
