@@ -12,7 +12,10 @@ const metadata = {
   keywords: [...commonKeywords, 'client', 'sdk', 'worker', 'typescript'],
 };
 
-/** Makes `@svc-runtime/client`. Its `package.json` in the sources is private, so that only this command makes a package of it. */
+/**
+ * Makes the archive of `@svc-runtime/client` in a folder that exists, and returns its path. Its `package.json` in the sources is
+ * private, so that only this function makes a package of it.
+ */
 export async function makeClient(work: string): Promise<string> {
   const folder = join(work, 'client');
   await mkdir(folder, { recursive: true });

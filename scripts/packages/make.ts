@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -41,9 +42,21 @@ export async function makePackages(
       await rm(work, { recursive: true, force: true });
     }
   }
-  const sums = reports.map(({ sha256, file }) => `${sha256}  ${file}\n`).sort();
-  await writeFile(join(options.outdir, 'SHA256SUMS'), sums.join(''));
+  await writeSums(options.outdir, reports);
   return reports;
+}
+
+/** Writes the sums of the archives. The lines of other archives in the folder stay: `--only` makes some of a release. */
+async function writeSums(outdir: string, reports: readonly ArchiveReport[]): Promise<void> {
+  const path = join(outdir, 'SHA256SUMS');
+  const sums = new Map<string, string>();
+  for (const line of (await readFile(path, 'utf8').catch(() => '')).split('\n')) {
+    const [sha256 = '', file = ''] = line.split('  ');
+    if (file !== '' && existsSync(join(outdir, file))) sums.set(file, sha256);
+  }
+  for (const { file, sha256 } of reports) sums.set(file, sha256);
+  const lines = [...sums].map(([file, sha256]) => `${sha256}  ${file}\n`).sort();
+  await writeFile(path, lines.join(''));
 }
 
 async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }: MakeOptions) {

@@ -4,7 +4,7 @@ import { buildServer } from '../build/server.ts';
 import { makeClient } from './client.ts';
 import { makeDispatcher } from './dispatcher.ts';
 import { makePython } from './python.ts';
-import { hasStarter, makeStarter } from './starter.ts';
+import { makeStarter } from './starter.ts';
 
 /** The packages of a release, in the order in which they are made. */
 
@@ -28,7 +28,7 @@ export interface Recipe {
 
 const alone = (archive: string): Made => ({ archives: [archive], bundled: [], faults: [] });
 
-const all: readonly Recipe[] = [
+export const recipes: readonly Recipe[] = [
   {
     id: 'server',
     kind: 'npm',
@@ -62,6 +62,3 @@ const all: readonly Recipe[] = [
     make: async (work) => ({ archives: await makePython(work), bundled: [], faults: [] }),
   },
 ];
-
-/** The recipes whose sources this project has. */
-export const recipes: readonly Recipe[] = all.filter(({ id }) => id !== 'starter' || hasStarter());

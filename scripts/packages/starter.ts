@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../build/project.ts';
@@ -7,12 +6,10 @@ import { copyCommonFiles, copyPage, packFolder, writeManifest } from './npm-arch
 
 const source = 'create-svc-app';
 
-/** Whether the project has the starter. */
-export function hasStarter(): boolean {
-  return existsSync(join(root, source, 'package.json'));
-}
-
-/** Makes `create-svc-app`, whose folder is the package but for the members and files that all packages share. */
+/**
+ * Makes the archive of `create-svc-app` in a folder that exists, and returns its path. The folder of the sources is the package but for
+ * the members and files that all packages share.
+ */
 export async function makeStarter(work: string): Promise<string> {
   const folder = join(work, source);
   await cp(join(root, source), folder, { recursive: true, filter: isSource });
