@@ -57,7 +57,7 @@ async function run({ only, accept = false, out, matrix = false, list = false }: 
     return fail(`there is no cell ${unknown}: ${cells.map(({ id }) => id).join(', ')}`);
   const chosen = cells.filter(({ id }) => names?.some((name) => id.startsWith(name)) !== false);
   const needed = recipes.filter(
-    ({ kind }) => kind === 'npm' || chosen.some(({ id }) => id.startsWith('wheel')),
+    ({ kind }) => kind === 'npm' || chosen.some(({ id }) => /^wheel|python/.test(id)),
   );
   if (!(await make(outdir, only === undefined ? undefined : needed.map(({ id }) => id), false))) return;
   const outcomes = await runCells(chosen, await archivesIn(outdir), ({ id, seconds, line }) =>

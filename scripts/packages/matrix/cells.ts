@@ -1,70 +1,23 @@
-import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toolsPython } from '../../../sdk/python/tools.ts';
-import { buildPython } from '../../../test/support/python.ts';
-import { projectPackage, root } from '../../build/project.ts';
+import { projectPackage } from '../../build/project.ts';
 import { requireTools, toolPath } from '../../tools.ts';
-import { installedBeside } from './beside.ts';
+import { type Cell, reasonOf, same } from './cell.ts';
 import { Place } from './place.ts';
 import { javascript, printedByJavascript, python, required, typedPython, typescript } from './programs.ts';
 import { pythons } from './pythons.ts';
+import {
+  buildTools,
+  compilerOf,
+  compilers,
+  copyNodeTypes,
+  environmentWith,
+  nodeOf,
+  nodes,
+} from './runtimes.ts';
+import { starterCells } from './starter-cells.ts';
 
-/** What users have: a runtime or a compiler, and the packed files in an empty folder. */
-
-/** The packed files by the names of their recipes. */
-export type Archives = Readonly<Record<'server' | 'client' | 'dispatcher' | 'python', string>>;
-
-export interface Cell {
-  readonly id: string;
-  /** Why the registry does not bring what the cell needs; `undefined` where it is there. */
-  missing(): Promise<string | undefined>;
-  /** Throws what is wrong. Gives a text for the line of the cell. */
-  run(archives: Archives, server: string): Promise<string>;
-}
-
-/** The releases of Node, by the word in the name of a cell. The npm packages of Node bring them. */
-const nodes = [
-  ['20.19', '20.19.6'],
-  ['22', '22.23.5'],
-  ['24', '24.21.0'],
-  ['26', '26.12.1'],
-] as const;
-const compilers = [
-  ['5.9', '5.9.3'],
-  ['6', '6.0.3'],
-  ['7', '7.0.2'],
-] as const;
 const SERVER_NODE_MIN = 24;
-
-async function nodeOf(version: string): Promise<string> {
-  // That of the project, which is one of the releases.
-  if (`v${version}` === process.version) return process.execPath;
-  const platform = process.platform === 'win32' ? 'win' : process.platform;
-  return join(await installedBeside(`node-${platform}-${process.arch}`, version), 'bin/node');
-}
-
-async function compilerOf(version: string): Promise<string> {
-  const isOwn = projectPackage().devDependencies['typescript'] === version;
-  return isOwn ? join(root, 'node_modules/typescript') : installedBeside('typescript', version);
-}
-
-async function buildTools(): Promise<string> {
-  const tools = await buildPython();
-  if ('missing' in tools) throw new Error(tools.missing);
-  return tools.python;
-}
-
-async function reasonOf(installed: Promise<unknown>): Promise<string | undefined> {
-  return installed.then(
-    () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
-}
-
-function same(found: string, expected: readonly string[]): void {
-  if (found.trim() !== expected.join('\n'))
-    throw new Error(`it printed\n${found}\nin the place of\n${expected.join('\n')}`);
-}
 
 function clientCell([name, version]: readonly [string, string]): Cell {
   return {
@@ -123,11 +76,7 @@ function typesCell([name, version]: readonly [string, string]): Cell {
     async run({ client, dispatcher, server }) {
       const compiler = await compilerOf(version);
       await using place = await Place.with([client, dispatcher, server]);
-      // Those of the project: types of Node are no package of ours, so their version is none of this cell's.
-      for (const types of ['@types/node', 'undici-types'])
-        await cp(join(root, 'node_modules', types), join(place.folder, 'node_modules', types), {
-          recursive: true,
-        });
+      await copyNodeTypes(place.folder);
       await place.write('program.ts', typescript);
       for (const [module, moduleResolution] of [
         ['nodenext', 'nodenext'],
@@ -152,22 +101,13 @@ function typesCell([name, version]: readonly [string, string]): Cell {
   };
 }
 
-async function installedWheel(place: Place, program: string, wheel: string): Promise<string> {
-  const tools = await buildTools();
-  await place.output(program, ['-m', 'venv', '--without-pip', 'environment']);
-  const own = join(place.folder, 'environment/bin/python');
-  const install = ['-m', 'pip', `--python=${own}`, 'install', '--quiet', '--no-index', '--no-deps', wheel];
-  await place.output(tools, install);
-  return own;
-}
-
 function wheelCell({ version, program }: { readonly version: string; readonly program: string }): Cell {
   return {
     id: `wheel-${version}`,
     missing: () => reasonOf(buildTools()),
     async run({ python: wheel }, server) {
       await using place = await Place.with([]);
-      const own = await installedWheel(place, program, wheel);
+      const own = await environmentWith(place, program, [wheel]);
       const words = ['-I', '-W', 'error', '-c', python, `python-${version}`];
       const printed = await place.output(own, words, { SVC_BASE_URL: server });
       same(printed, ['replayed false', 'replayed true', projectPackage().version]);
@@ -183,7 +123,7 @@ const wheelTypes: Cell = {
   async run({ python: wheel }) {
     await using place = await Place.with([]);
     const tools = await toolsPython();
-    const own = await installedWheel(place, tools, wheel);
+    const own = await environmentWith(place, tools, [wheel]);
     await place.write('program.py', typedPython);
     const strict = [
       '--strict',
@@ -203,8 +143,15 @@ const wheelTypes: Cell = {
   },
 };
 
-/** The cells of each change: the oldest and the tested Node, and the newest compiler. The nightly run has all. */
-export const shareOfMatrix = ['client-20.19', 'client-24', 'server-20.19', 'server-24', 'types-7'];
+/** The cells of each change: the oldest and the tested Node, the newest compiler, a first application. The nightly run has all. */
+export const shareOfMatrix = [
+  'client-20.19',
+  'client-24',
+  'server-20.19',
+  'server-24',
+  'types-7',
+  'starter-24',
+];
 
 /** All cells of this machine: the wheel runs on every Python that it has. */
 export async function cells(): Promise<readonly Cell[]> {
@@ -214,5 +161,6 @@ export async function cells(): Promise<readonly Cell[]> {
     ...compilers.map(typesCell),
     ...(await pythons()).map(wheelCell),
     wheelTypes,
+    ...starterCells,
   ];
 }

@@ -27,6 +27,11 @@ export class Place implements AsyncDisposable {
     return place;
   }
 
+  /** A folder in it, which goes with it. */
+  within(name: string): Place {
+    return new Place(join(this.folder, name));
+  }
+
   async write(name: string, text: string): Promise<void> {
     await mkdir(join(this.folder, name, '..'), { recursive: true });
     await writeFile(join(this.folder, name), text);
@@ -59,10 +64,10 @@ export class Place implements AsyncDisposable {
   /** Starts the installed server with a Node, and waits for the line that names its address. */
   async serve(
     node: string,
-    words: readonly string[] = [],
+    words: readonly string[] = ['--Server:Port=0'],
   ): Promise<{ url: string; stop(): Promise<number | null> }> {
     const program = join(this.folder, 'node_modules/@svc-runtime/server/bin/svc-server');
-    const child = spawn(node, [program, '--Server:Port=0', ...words], {
+    const child = spawn(node, [program, ...words], {
       cwd: this.folder,
       env: { PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'pipe', 'ignore'],

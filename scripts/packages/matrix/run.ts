@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectPackage } from '../../build/project.ts';
-import type { Archives, Cell } from './cells.ts';
+import type { Archives, Cell } from './cell.ts';
 import { Place } from './place.ts';
 
 export interface CellOutcome {
@@ -25,7 +25,7 @@ export interface ServedPackages extends AsyncDisposable {
 export async function servedPackages(archives: Archives): Promise<ServedPackages> {
   const place = await Place.with([archives.server]);
   const handler = '--ExecutionRuntime:ExternalHandlers:0:HandlerId=matrix.double';
-  const served = await place.serve(process.execPath, [handler]);
+  const served = await place.serve(process.execPath, ['--Server:Port=0', handler]);
   return {
     archives,
     url: served.url,
@@ -73,6 +73,7 @@ export async function archivesIn(folder: string): Promise<Archives> {
     server: find('svc-runtime-server', '.tgz'),
     client: find('svc-runtime-client', '.tgz'),
     dispatcher: find('svc-runtime-dispatcher', '.tgz'),
+    starter: find('create-svc-app', '.tgz'),
     python: find('svc_runtime_client', '.whl'),
   };
 }
