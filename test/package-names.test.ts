@@ -20,7 +20,13 @@ const files = patterns
 
 test('no page, help text or example names a package of somebody else in the place of ours', () => {
   expect(files).toEqual(
-    expect.arrayContaining(['README.md', 'docs/tool.md', 'cli/main.ts', 'packages/server/README.md']),
+    expect.arrayContaining([
+      'README.md',
+      'docs/tool.md',
+      'cli/main.ts',
+      'packages/server/README.md',
+      'create-svc-app/templates/python/README.md.template',
+    ]),
   );
   const templates = [
     'typescript/package.json',
