@@ -55,6 +55,9 @@ withTools('the packages of a release', () => {
 
   test('have the same bytes in every folder, and so have their bills of materials', async () => {
     await makePackages(made, { outdir: second, accept: false, onMade: () => {} });
+    // One alone leaves the files and sums of the others.
+    const alone = made.filter(({ id }) => id === 'dispatcher');
+    await makePackages(alone, { outdir: second, accept: false, onMade: () => {} });
     expect(readdirSync(second)).toEqual(readdirSync(first));
     for (const name of readdirSync(first))
       expect(readFileSync(join(second, name)).equals(readFileSync(join(first, name))), name).toBe(true);
@@ -151,7 +154,7 @@ withTools('the packed files in an empty folder', async () => {
   });
 });
 
-withTools('the checks of a package', () => {
+describe('the checks of a package', () => {
   test('find a stray file, a file of the machine, a map with text, and a link that leads nowhere', async () => {
     const place = join(folder, 'faulty');
     mkdirSync(join(place, 'test'), { recursive: true });
@@ -170,6 +173,33 @@ withTools('the checks of a package', () => {
     ]);
   });
 
+  test('fold versions, chunks and pages, and nothing else', () => {
+    const paths = [
+      'lib/code/chunk-6H5VO6UK.js',
+      'lib/code/run-tool-6H5VO6UX.js.map',
+      'lib/code/svc.js',
+      'lib/code/docs/pages/guides/a.md',
+      'lib/code/docs/pages/guides/a.txt',
+      `a-${description.version}/METADATA`,
+    ];
+    expect(pinnedPaths(paths)).toEqual([
+      'a-<version>/METADATA',
+      'lib/code/*.js',
+      'lib/code/*.js.map',
+      'lib/code/docs/pages/**.md',
+      'lib/code/docs/pages/guides/a.txt',
+      'lib/code/svc.js',
+    ]);
+  });
+
+  test('make relative links absolute, outside of code', () => {
+    const text = 'A [b](../b.md#c), a [d](#d), an [e](https://e.example).\n```ts\na[0](../f)\n```\n';
+    const home = `https://github.com/svc-runtime/svc/blob/v${description.version}`;
+    expect(withAbsoluteLinks(text, 'docs/guides')).toBe(text.replace('../b.md', `${home}/docs/b.md`));
+  });
+});
+
+withTools('the checks of a package, with the tools', () => {
   test('find another list of files and an archive that is too large', async () => {
     const client = made.find(({ id }) => id === 'client');
     if (client === undefined) throw new Error('there is no recipe of the client');
@@ -199,30 +229,5 @@ withTools('the checks of a package', () => {
       expect.stringMatching(/^publint of broken\.tgz: [^]*none\.d\.ts/),
       expect.stringMatching(/^attw of broken\.tgz: /),
     ]);
-  });
-
-  test('fold versions, chunks and pages, and nothing else', () => {
-    const paths = [
-      'lib/code/chunk-6H5VO6UK.js',
-      'lib/code/run-tool-6H5VO6UX.js.map',
-      'lib/code/svc.js',
-      'lib/code/docs/pages/guides/a.md',
-      'lib/code/docs/pages/guides/a.txt',
-      `a-${description.version}/METADATA`,
-    ];
-    expect(pinnedPaths(paths)).toEqual([
-      'a-<version>/METADATA',
-      'lib/code/*.js',
-      'lib/code/*.js.map',
-      'lib/code/docs/pages/**.md',
-      'lib/code/docs/pages/guides/a.txt',
-      'lib/code/svc.js',
-    ]);
-  });
-
-  test('make relative links absolute, outside of code', () => {
-    const text = 'A [b](../b.md#c), a [d](#d), an [e](https://e.example).\n```ts\na[0](../f)\n```\n';
-    const home = `https://github.com/svc-runtime/svc/blob/v${description.version}`;
-    expect(withAbsoluteLinks(text, 'docs/guides')).toBe(text.replace('../b.md', `${home}/docs/b.md`));
   });
 });
