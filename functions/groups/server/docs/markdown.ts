@@ -45,7 +45,7 @@ export function firstParagraph(markdown: string): string {
 const beforeText = new Set(['heading', 'space', 'html']);
 
 function plainText(tokens: Token[]): string {
-  const parser = new Parser<string>();
+  const parser = new Parser();
   return parser.parseInline(tokens, parser.textRenderer).replaceAll(/\s+/g, ' ');
 }
 
