@@ -15,33 +15,26 @@ export const RUN = 'svc_execution_start_run_v1';
 export const GET = 'svc_tasks_get_v1';
 export const CANCEL = 'svc_tasks_cancel_v1';
 
-/** A wait that is shorter than the longest. */
+/** A wait that is shorter than the longest, and than the timers that the service sets itself. */
 export const waitSeconds = 19.75;
 
 export const scope = { productId: 'papers', tenantId: 'acme' };
 
-/** A run of a handler outside: it stays queued until a worker takes it or a caller cancels it. */
+/** The call for a run of a handler outside: it stays queued until a worker takes it or a caller cancels it. */
 export const waitingRun = (more: Members = {}, of: Members = scope): Members => ({
   handlerId: 'invoice.render',
   scope: of,
+  waitSeconds,
   ...more,
 });
 
 export class Waits {
   readonly #held = new Set<() => void>();
   #changed = Promise.withResolvers<void>();
-  #now = 0;
 
   /** The machine, whose waits of almost 20 seconds end with `end` alone. */
   readonly world: World = {
     ...machine,
-    // No two moments are the same, so that each wait is shorter than the 20 seconds that other timers have.
-    clock: {
-      now: () => {
-        this.#now = Math.max(this.#now + 1, machine.clock.now());
-        return this.#now;
-      },
-    },
     timers: {
       after: (delayMs, callback) => {
         // The service sets timers of 15 and of 20 seconds itself.

@@ -7,7 +7,7 @@ import type { ToolDefinition } from '../catalog.ts';
 /** The longest wait of one call, in seconds. Many clients give up on a call after 30 seconds or more. */
 export const PLAIN_WAIT_SECONDS = 20;
 
-/** The argument for a shorter wait. A tool for durable work that has it passes it on to its operation as well. */
+/** The argument for a shorter wait. */
 export const WAIT_ARGUMENT = 'waitSeconds';
 
 const GET_TOOL = 'svc_tasks_get_v1';

@@ -21,7 +21,7 @@ export function plainTool({ needs: _needs, ...tool }: McpTool, { tasks, clock }:
     definition: plainDefinition(tool.definition),
     async call(given, context) {
       const begunAt = clock.now();
-      const answer = await tool.call(given, context);
+      const answer = await tool.call(withoutWait(given), context);
       if (answer.resultType !== 'task') return answer;
       const { task } = answer;
       const waitMs = waitMsOf(given) - (clock.now() - begunAt);
@@ -32,6 +32,16 @@ export function plainTool({ needs: _needs, ...tool }: McpTool, { tasks, clock }:
       return plainResult(seen ?? task);
     },
   };
+}
+
+/** The operation itself does not wait: it does not know that the work is planned for later. It refuses a wait out of bounds. */
+function withoutWait(given: JsonObject): JsonObject {
+  const seconds = given[WAIT_ARGUMENT];
+  return typeof seconds === 'number' && isWait(seconds) ? { ...given, [WAIT_ARGUMENT]: 0 } : given;
+}
+
+function isWait(seconds: number): boolean {
+  return seconds >= 0 && seconds <= PLAIN_WAIT_SECONDS;
 }
 
 interface PlainTasks {
@@ -85,7 +95,7 @@ const TASK_ID_WORDS =
 
 /** No operation behind these tools checks the bounds of the schema. */
 function checkWait(seconds: unknown): void {
-  if (typeof seconds !== 'number' || (seconds >= 0 && seconds <= PLAIN_WAIT_SECONDS)) return;
+  if (typeof seconds !== 'number' || isWait(seconds)) return;
   const detail = `must be from 0 to ${PLAIN_WAIT_SECONDS}`;
   const errors = [{ pointer: `/${WAIT_ARGUMENT}`, detail }];
   throw new ServiceError('validation_failed', `The arguments are not valid: ${detail}`, { errors });
