@@ -41,14 +41,14 @@ const ids = (count: number, prefix = 'h') => Array.from({ length: count }, (_, a
 
 test('a handler of the settings is known, and keeps its definition', () => {
   const { registry, name, lines } = stage(true);
-  expect(name(['known'])).toEqual({ unknown: [], isNews: false });
+  expect(name(['known'])).toEqual([]);
   expect(registry.get('known')?.maxAttempts).toBe(3);
   expect(lines).toEqual([]);
 });
 
 test('where handlers of workers are accepted, they are added with their defaults', () => {
   const { registry, name, handlers } = stage(true);
-  expect(name(['new'])).toEqual({ unknown: [], isNews: false });
+  expect(name(['new'])).toEqual([]);
   const added = { kind: 'external', maxAttempts: 1, pluginId: null };
   expect(registry.startable('new', false, acme)).toMatchObject(added);
   expect(registry.startable('NEW', false, acme)).toBeUndefined();
@@ -58,7 +58,7 @@ test('where handlers of workers are accepted, they are added with their defaults
 test('a handler of the service, or of a plugin, is never added for a worker', () => {
   const { registry, name } = stage(true);
   const own = ['svc.job', 'svc.other', 'own.one'];
-  expect(name(own).unknown).toEqual(own);
+  expect(name(own)).toEqual(own);
   expect(own.map((id) => registry.get(id)?.kind)).toEqual(['process', undefined, 'process']);
 });
 
@@ -74,7 +74,7 @@ test('an added handler exists for the tenants that its workers serve, and for no
   ]);
   expect(registry.handlersIn(globex).map(({ handlerId }) => handlerId)).toEqual(['known', 'own.one']);
   // The answer does not show that another tenant's worker has named it.
-  expect(name(['new'], [globex])).toEqual({ unknown: [], isNews: false });
+  expect(name(['new'], [globex])).toEqual([]);
   expect(isIn('new', globex)).toBe(true);
   name(['wide'], [tenant(null)]);
   expect([acme, globex, { ...acme, productId: 'q' }].map((scope) => isIn('wide', scope))).toEqual([
@@ -88,34 +88,34 @@ test('an added handler exists for the tenants that its workers serve, and for no
 
 test('the handlers that are added for one tenant are bounded, and those of all', () => {
   const { name, registry, lines } = stage(true);
-  expect(name(ids(100)).unknown).toEqual([]);
-  expect(name(['one-more']).unknown).toEqual(['one-more']);
+  expect(name(ids(100))).toEqual([]);
+  expect(name(['one-more'])).toEqual(['one-more']);
   expect(lines.map(({ message }) => message)).toEqual([
     'A worker asks for runs of a handler that its calls cannot add: add it to Named, if it is yours',
   ]);
   // A worker of two tenants has the room of the other one.
-  expect(name(['one-more'], [acme, globex]).unknown).toEqual([]);
+  expect(name(['one-more'], [acme, globex])).toEqual([]);
   expect(registry.startable('one-more', false, acme)).toBeUndefined();
   for (let count = 1; count < 10; count += 1)
-    expect(name(ids(count === 9 ? 99 : 100, `t${count}-`), [tenant(`t${count}`)]).unknown).toEqual([]);
-  expect(name(['last'], [tenant('fresh')]).unknown).toEqual(['last']);
+    expect(name(ids(count === 9 ? 99 : 100, `t${count}-`), [tenant(`t${count}`)])).toEqual([]);
+  expect(name(['last'], [tenant('fresh')])).toEqual(['last']);
   // All that were added stay known.
-  expect(name(['h0']).unknown).toEqual([]);
-  expect(name(['h0'], [globex]).unknown).toEqual([]);
+  expect(name(['h0'])).toEqual([]);
+  expect(name(['h0'], [globex])).toEqual([]);
   expect(registry.handlers).toHaveLength(1_000 + 2);
 });
 
 test('without access grants they are bounded for each caller', () => {
   const { name } = stage(true);
-  expect(name(ids(100), null).unknown).toEqual([]);
-  expect(name(['one-more'], null).unknown).toEqual(['one-more']);
-  expect(name(['one-more'], null, { caller: 'b' }).unknown).toEqual([]);
+  expect(name(ids(100), null)).toEqual([]);
+  expect(name(['one-more'], null)).toEqual(['one-more']);
+  expect(name(['one-more'], null, { caller: 'b' })).toEqual([]);
 });
 
 test('a handler that the product policies exclude is as unknown as one that does not exist', () => {
   const { name, lines, registry } = stage(true);
   const excluded = { mayStart: () => false, servedFor: () => [] };
-  expect(name(['known', 'none'], [], excluded)).toEqual({ unknown: ['known', 'none'], isNews: true });
+  expect(name(['known', 'none'], [], excluded)).toEqual(['known', 'none']);
   expect(registry.get('none')).toBeUndefined();
   expect(new Set(lines.map(({ message }) => message))).toEqual(
     new Set(['A worker asks for runs of a handler that the product policies exclude for its tenants']),
@@ -125,8 +125,8 @@ test('a handler that the product policies exclude is as unknown as one that does
 test('elsewhere an unknown handler stays unknown, and one line names it and the setting', () => {
   const { registry, name, lines, handlers } = stage(false);
   const by = { principal: 'w@example.com' };
-  expect(name(['known', 'new'], [acme], by)).toEqual({ unknown: ['new'], isNews: true });
-  expect(name(['known', 'new'], [acme], by)).toEqual({ unknown: ['new'], isNews: false });
+  expect(name(['known', 'new'], [acme], by)).toEqual(['new']);
+  expect(name(['known', 'new'], [acme], by)).toEqual(['new']);
   expect(registry.get('new')).toBeUndefined();
   expect(lines).toEqual([
     {
@@ -148,6 +148,6 @@ test('the lines of one caller are bounded, and those of all; both begin anew aft
   for (let caller = 0; caller < 30; caller += 1) name(ids(25), [acme], { caller: `c${caller}` });
   expect(lines).toHaveLength(200);
   pass(10 * 60_000);
-  expect(name(['h0']).isNews).toBe(true);
+  name(['h0']);
   expect(lines).toHaveLength(201);
 });

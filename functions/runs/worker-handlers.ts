@@ -42,13 +42,6 @@ export interface Naming {
   readonly mayStart: (handlerId: string) => boolean;
 }
 
-/** The handlers of a lease call that its worker cannot execute. */
-export interface NamedHandlers {
-  readonly unknown: readonly string[];
-  /** Whether one of them was logged now: the caller should hear of it at once. */
-  readonly isNews: boolean;
-}
-
 const FIRST: WorkerHandlersOptions['settings'] = {
   accepts: 'ExecutionRuntime:AcceptHandlersOfWorkers',
   named: 'ExecutionRuntime:ExternalHandlers',
@@ -93,15 +86,16 @@ export class WorkerHandlers {
       : `start a worker that names it, and add it to ${settings.named}`;
   }
 
-  named(naming: Naming): NamedHandlers {
+  /** Returns the handlers of the call that its worker cannot execute. */
+  named(naming: Naming): readonly string[] {
     const { caller, principal } = naming;
     const unknown = naming.handlerIds.filter((id) => !this.#isKnown(id, naming));
-    const news = unknown.filter((id) => this.#takeLine(caller, id));
-    for (const handlerId of news) {
+    for (const handlerId of unknown) {
+      if (!this.#takeLine(caller, handlerId)) continue;
       const who = principal === null ? {} : { principal };
       this.#log({ severity: 'WARNING', message: this.#line(handlerId, naming), ...who, handlerId });
     }
-    return { unknown, isNews: news.length > 0 };
+    return unknown;
   }
 
   #line(handlerId: string, { mayStart }: Naming): string {

@@ -10,7 +10,6 @@ import { identifier } from '../../kernel/identifiers.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import type { LeaseWish } from '../../runs/lease-run.ts';
-import type { NamedHandlers } from '../../runs/worker-handlers.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { wireLease } from './wire.ts';
@@ -47,7 +46,7 @@ export function namedHandlers(
   { runtime, access }: ExecutionDependencies,
   caller: Caller,
   { workerId, handlerIds }: Pick<LeaseWish, 'workerId' | 'handlerIds'>,
-): NamedHandlers {
+): readonly string[] {
   const { policies, workerHandlers } = runtime;
   const servedFor = (handlerId: string) =>
     access
@@ -60,6 +59,18 @@ export function namedHandlers(
     servedFor,
     mayStart: (handlerId) => !policies.active || servedFor(handlerId)?.length !== 0,
   });
+}
+
+/** The longest wait of a lease call that names an unknown handler. */
+const UNKNOWN_WAIT_MS_MAX = 5_000;
+
+/**
+ * How long a lease call waits for a run. A worker hears of an unknown handler by the answer alone, so such a call waits a few seconds at
+ * most. Each one: a server cannot know whether the same worker id is a process that has started anew and has heard nothing yet.
+ */
+export function waitMsOf(waitSeconds: number | null | undefined, unknown: readonly string[]): number {
+  const waitMs = Math.ceil((waitSeconds ?? 0) * 1_000);
+  return unknown.length === 0 ? waitMs : Math.min(waitMs, UNKNOWN_WAIT_MS_MAX);
 }
 
 /** Longest value of the field that names unknown handlers. */

@@ -24,7 +24,15 @@ import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
-import { leaseAfter, leaseWish, namedHandlers, ttlOf, unknownHeaders, wantedHandlers } from './lease-wish.ts';
+import {
+  leaseAfter,
+  leaseWish,
+  namedHandlers,
+  ttlOf,
+  unknownHeaders,
+  waitMsOf,
+  wantedHandlers,
+} from './lease-wish.ts';
 import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
@@ -39,10 +47,9 @@ export function leaseExternalExecutionRun(
     const workerId = identifier(body.workerId, '/workerId');
     const handlerIds = wantedHandlers(body.handlerIds);
     const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs: ttlOf(body.ttlSeconds) });
-    const { unknown, isNews } = namedHandlers(dependencies, caller, wish);
+    const unknown = namedHandlers(dependencies, caller, wish);
     const wanted = body.runId?.trim() || null;
-    // A worker must not wait before it hears that it asks in vain.
-    const waitMs = isNews ? 0 : Math.ceil((body.waitSeconds ?? 0) * 1_000);
+    const waitMs = waitMsOf(body.waitSeconds, unknown);
     const tenants = () => access?.servedTenants(verified(caller), workerId, wish.handlerIds) ?? null;
     const waits =
       waitMs === 0 ? null : { waitMs, ...leaseOwners({ caller, workerId, tenants: tenants(), aside }) };
