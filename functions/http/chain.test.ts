@@ -120,7 +120,7 @@ describe('the order of the steps', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-expose-headers':
-        'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, ETag, Content-Range, Accept-Ranges, WWW-Authenticate',
+        'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, Svc-Unknown-Handlers, ETag, Content-Range, Accept-Ranges, Content-Disposition, X-Svc-Content-Hash, WWW-Authenticate',
     });
     const other = await inject(chain, {
       ...good,

@@ -222,8 +222,7 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
     headers: [
       ...fieldsOfEvery(correlationId, response),
       ...exchange.fields,
-      ...(exchange.headers ? cors.headersFor(exchange.headers) : []),
-      ...response.headers,
+      ...cors.answered(exchange.headers, response.headers),
     ],
   };
 }

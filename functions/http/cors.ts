@@ -10,12 +10,31 @@ export interface CorsSettings {
 export interface Cors {
   /** The answer to a preflight request of an allowed origin; `null` for any other request. */
   preflight(method: string, headers: Headers): RawResponse | null;
-  /** The fields to add to an answer. */
-  headersFor(headers: Headers): readonly (readonly [string, string])[];
+  /** The fields of an answer to a request, with those for browsers; `null` where the fields of the request could not be read. */
+  answered(request: Headers | null, fields: Fields): Fields;
 }
 
-const exposed =
-  'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, ETag, Content-Range, Accept-Ranges, WWW-Authenticate';
+type Fields = RawResponse['headers'];
+
+const EXPOSED = [
+  'X-Correlation-ID',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Location',
+  'Idempotency-Replayed',
+  'Link',
+  'Svc-Truncated',
+  'Svc-Unknown-Handlers',
+  'ETag',
+  'Content-Range',
+  'Accept-Ranges',
+  'Content-Disposition',
+  'X-Svc-Content-Hash',
+  'WWW-Authenticate',
+];
+/** Fields of an answer whose names only the answer shows. */
+const EXPOSED_PREFIX = 'x-svc-meta-';
 
 export function createCors(settings: CorsSettings): Cors {
   const origins = new Set(settings.allowedOrigins);
@@ -23,8 +42,6 @@ export function createCors(settings: CorsSettings): Cors {
     const origin = headers.get('origin');
     return origin !== undefined && origins.has(origin) ? origin : null;
   };
-  // A shared cache must not hand the answer for one origin to another.
-  const vary = ['Vary', 'Origin'] as const;
   return {
     preflight(method, headers) {
       const origin = allowedOrigin(headers);
@@ -41,13 +58,29 @@ export function createCors(settings: CorsSettings): Cors {
         close: false,
       };
     },
-    headersFor(headers) {
-      if (origins.size === 0) return [];
-      const origin = allowedOrigin(headers);
-      if (origin === null) return [vary];
-      return [['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed], vary];
+    answered(request, fields) {
+      if (origins.size === 0 || request === null) return fields;
+      const origin = allowedOrigin(request);
+      if (origin === null) return varied(fields);
+      return [
+        ['Access-Control-Allow-Origin', origin],
+        ['Access-Control-Expose-Headers', exposedOf(fields)],
+        ...varied(fields),
+      ];
     },
   };
+}
+
+function exposedOf(fields: Fields): string {
+  const own = fields.map(([name]) => name).filter((name) => name.toLowerCase().startsWith(EXPOSED_PREFIX));
+  return [...EXPOSED, ...own].join(', ');
+}
+
+/** A shared cache must not hand the answer for one origin to another. One field: a program that keeps the fields of an answer by name would lose one of two. */
+function varied(fields: Fields): Fields {
+  const isVary = ([name]: Fields[number]): boolean => name.toLowerCase() === 'vary';
+  const names = ['Origin', ...fields.filter(isVary).map(([, value]) => value)];
+  return [['Vary', names.join(', ')], ...fields.filter((field) => !isVary(field))];
 }
 
 /** The header names that the browser asks for, without invalid ones. */

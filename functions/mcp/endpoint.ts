@@ -186,8 +186,7 @@ function finish(response: RawResponse, { capacity, correlationId, headers }: Sta
       [correlationHeader, correlationId],
       ['X-Content-Type-Options', 'nosniff'],
       ...(capacity?.fields ?? []),
-      ...(headers ? cors.headersFor(headers) : []),
-      ...response.headers,
+      ...cors.answered(headers, response.headers),
     ],
   };
 }

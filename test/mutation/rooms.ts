@@ -96,7 +96,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/http/{operation-input,overload-log,parameter-refusal,parameters,path,path-values,problem,router,schema-faults,trace-context}.ts',
     ],
     tests: [
-      'functions/http/{body-time,byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
+      'functions/http/{body-time,byte-allowance,byte-answer,bytes-in-flight,chain,cors,fixed-document,foreign-origin}.test.ts',
       'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,request-line,router,schema-refusal,trace-context}.test.ts',
     ],
   },

@@ -16,6 +16,8 @@ const get = (path: string, accept?: string) =>
   service.call({ method: 'GET', path, ...(accept === undefined ? {} : { headers: { Accept: accept } }) });
 const source = (path: string) => readFileSync(join(root, 'docs', path), 'utf8');
 const MARKDOWN = 'text/markdown; charset=utf-8';
+// In Development pages of this machine may read the answers.
+const VARY = 'Origin, Accept';
 const files = globSync('**/*.md', { cwd: join(root, 'docs') }).map((path) => path.replaceAll('\\', '/'));
 
 describe('the source of a page', () => {
@@ -47,7 +49,7 @@ describe('the source of a page', () => {
     ['*/*', 'text/html; charset=utf-8'],
   ])('answers Accept: %s with %s', async (accept, mediaType) => {
     const { status, headers, body } = await get('/docs/guides/fences', accept);
-    expect([status, headers['content-type'], headers['vary']]).toEqual([200, mediaType, 'Accept']);
+    expect([status, headers['content-type'], headers['vary']]).toEqual([200, mediaType, VARY]);
     if (mediaType.startsWith('text/markdown')) expect(body).toBe(source('guides/fences.md'));
   });
 
@@ -61,6 +63,20 @@ describe('the source of a page', () => {
     }
   });
 
+  test('depends on the origin as well for a page of another origin', async () => {
+    const origin = 'https://app.example.com';
+    const open = await startService({ settings: { 'Cors:AllowedOrigins:0': origin } });
+    for (const Accept of ['text/html', 'text/markdown']) {
+      const headers = { Accept, Origin: origin };
+      const page = await open.call({ method: 'GET', path: '/docs/faq', headers });
+      expect([page.status, page.headers['vary']]).toEqual([200, VARY]);
+      const tag = { ...headers, 'If-None-Match': String(page.headers['etag']) };
+      const known = await open.call({ method: 'GET', path: '/docs/faq', headers: tag });
+      expect([known.status, known.headers['vary']]).toEqual([304, VARY]);
+    }
+    await open.close();
+  });
+
   test('has a tag of its own, so that a cache keeps both', async () => {
     const [html, markdown] = await Promise.all([get('/docs/faq'), get('/docs/faq', 'text/markdown')]);
     expect(html.headers['etag']).not.toBe(markdown.headers['etag']);
@@ -68,7 +84,7 @@ describe('the source of a page', () => {
     const again = (accept: string) =>
       service.call({ method: 'GET', path: '/docs/faq', headers: { Accept: accept, 'If-None-Match': tag } });
     const [known, other] = await Promise.all([again('text/html'), again('text/markdown')]);
-    expect([known.status, known.headers['vary'], known.body]).toEqual([304, 'Accept', '']);
+    expect([known.status, known.headers['vary'], known.body]).toEqual([304, VARY, '']);
     expect([other.status, other.headers['content-type']]).toEqual([200, MARKDOWN]);
   });
 
