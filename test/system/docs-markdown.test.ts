@@ -27,7 +27,18 @@ describe('the source of a page', () => {
       expect([status, headers['content-type']], path).toEqual([200, MARKDOWN]);
       expect(body).toBe(source(path));
     }
-    expect((await get('/docs/guides/index.md')).body).toBe(source('guides/README.md'));
+  });
+
+  test.each([
+    ['/docs/index.md', 'README.md'],
+    ['/docs/guides.md', 'README.md'],
+    ['/docs/guides/index.md', 'guides/README.md'],
+    ['/docs/decisions/index.md', 'decisions/README.md'],
+  ])('is at %s, where the page has another name than its file', async (address, path) => {
+    const { status, headers, body } = await get(address);
+    expect([status, headers['content-type'], body]).toEqual([200, MARKDOWN, source(path)]);
+    const html = await get(address.replace(/\.md$/, ''));
+    expect([html.status, html.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
   });
 
   test('is what the address without the ending answers to a program, for every page', async () => {
@@ -91,7 +102,7 @@ describe('the source of a page', () => {
   test.each([
     '/docs/unknown.md',
     '/docs/guides/unknown.md',
-    '/docs/guides.md',
+    '/docs/guides.md.md',
     '/docs/index.md.md',
     '/docs/faq.MD',
     '/docs/%2e%2e/README.md',

@@ -9,8 +9,8 @@ export type DocsQuery = Readonly<Record<string, unknown>>;
 export interface DocsFile {
   readonly id: string;
   readonly path: string;
-  /** A further path of the same content. */
-  readonly alias?: string;
+  /** Further paths of the same content. */
+  readonly aliases?: readonly string[];
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The parameters that the page takes; none where absent. */
@@ -21,7 +21,14 @@ export interface DocsFile {
 }
 
 /** The entry with which the HTTP chain serves the file. It is not part of the contract. */
-export function operationOf({ id, path, alias, mediaType, headers, query = [] }: DocsFile): OperationEntry {
+export function operationOf({
+  id,
+  path,
+  aliases = [],
+  mediaType,
+  headers,
+  query = [],
+}: DocsFile): OperationEntry {
   return {
     id,
     group: 'server',
@@ -32,7 +39,7 @@ export function operationOf({ id, path, alias, mediaType, headers, query = [] }:
     mutation: 'read',
     completion: 'non-mutating',
     idempotency: { requirement: 'not-applicable', location: null },
-    routes: [path, ...(alias === undefined ? [] : [alias])].map((address) => ({
+    routes: [path, ...aliases].map((address) => ({
       operationId: id,
       method: 'GET',
       segments: address

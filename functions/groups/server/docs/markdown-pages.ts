@@ -1,5 +1,6 @@
 import type { Release } from '../dependencies.ts';
 import type { DocsFile } from './file.ts';
+import { cleanAddress, guidesPath } from './frame.ts';
 import { INDEX_PAGE, type NavigationSection } from './navigation.ts';
 
 /** The documentation as text for programs: the source of each page, an index, and the guides as one file. */
@@ -41,12 +42,17 @@ export function sourcePages(
   return paths.map((path) => ({
     id: `getDocsSource:${path}`,
     path: markdownAddress(path),
-    // The address of the page with `.md`.
-    ...(path.endsWith('README.md') ? { alias: `/docs/${path.replace(/README\.md$/, 'index.md')}` } : {}),
+    aliases: pageAddresses(path).map((address) => `${address}.md`),
     mediaType: MARKDOWN,
     headers,
     content: () => read(path),
   }));
+}
+
+/** The addresses of a page that are not the name of its file without the ending. */
+function pageAddresses(path: string): readonly string[] {
+  if (!path.endsWith('README.md')) return [];
+  return [`/docs/${cleanAddress(path)}`, ...(path === INDEX_PAGE ? [guidesPath] : [])];
 }
 
 export function markdownAddress(path: string): string {
