@@ -61,11 +61,11 @@ export function namedHandlers(
   });
 }
 
-/** The longest wait of a lease call that names an unknown handler. */
-const UNKNOWN_WAIT_MS_MAX = 5_000;
+/** Half of the usual wait: the worker kits take a shorter one for a service without waits, and pause before the next call. */
+const UNKNOWN_WAIT_MS_MAX = 10_000;
 
 /**
- * How long a lease call waits for a run. A worker hears of an unknown handler by the answer alone, so such a call waits a few seconds at
+ * How long a lease call waits for a run. A worker hears of an unknown handler by the answer alone, so such a call waits 10 seconds at
  * most. Each one: a server cannot know whether the same worker id is a process that has started anew and has heard nothing yet.
  */
 export function waitMsOf(waitSeconds: number | null | undefined, unknown: readonly string[]): number {
