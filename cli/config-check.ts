@@ -52,9 +52,12 @@ function check(options: CheckOptions, args: readonly string[]): void {
   if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;
 }
 
-/** Names of the examples that are still there. In Development they do no harm: it needs no names of your own. */
+/**
+ * Names of the examples that are still there. An embedded server in Development needs no names of your own; cloud functions read the
+ * accounts and projects of their settings in every environment.
+ */
 function placeholders({ settings }: CheckedConfiguration, input: ConfigurationInput): Finding[] {
-  if (settings.service.environment === 'Development') return [];
+  if (input.host === 'embedded' && settings.service.environment === 'Development') return [];
   const remedy = 'Put your own domain, project and accounts in its place.';
   const found = placeholdersIn(describeConfiguration(input).settings);
   return found.map((each) => ({ severity: 'fault' as const, ...each, remedy }));
@@ -101,8 +104,9 @@ function findingsText(findings: readonly Finding[], faults: number, warnings: nu
 
 const examples = `
 Faults stop the start of the service; warnings do not. The check reads the settings as the service would, and connects to
-nothing: svc doctor also looks at the database and the port. Outside Development, svc.example.com and my-project, the names in
-the examples, are faults to the check alone: the service would start with them and refuse every caller.
+nothing: svc doctor also looks at the database and the port. Outside Development, and for functions in every environment,
+svc.example.com and my-project, the names in the examples, are faults to the check alone: the service would start with them and
+refuse every caller.
 
 Examples:
   $ svc config check

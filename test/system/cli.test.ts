@@ -97,7 +97,7 @@ test.each([
   }
 });
 
-test('config check refuses the names of the examples outside Development', async () => {
+test('config check refuses the names of the examples outside an embedded server in Development', async () => {
   const check = (...words: readonly string[]) =>
     svc([
       'config',
@@ -116,6 +116,13 @@ test('config check refuses the names of the examples outside Development', async
   const fault = 'fault Server:CanonicalAccess:AllowedAudiences:0 command line';
   const functions = await check('--for', 'functions', '--Firestore:ProjectId=own');
   expect([functions.code, found(functions.stdout)]).toEqual([1, [fault]]);
+  const deployed = await check(
+    '--for',
+    'functions',
+    '--Firestore:ProjectId=own',
+    '--Environment=Development',
+  );
+  expect([deployed.code, found(deployed.stdout)]).toEqual([1, [fault]]);
   expect(found((await check('--Environment=Production')).stdout)).toEqual([fault]);
   const development = await check('--Environment=Development');
   expect([development.code, found(development.stdout)]).toEqual([0, []]);
