@@ -5,9 +5,9 @@ import type { DevOptions } from './dev/run.ts';
 export function devCommand(): Command {
   return new Command('dev')
     .description('runs a Development server and the handlers of a file, which a change reloads')
-    .usage('[options] [worker] [--Section:Key=value …]')
+    .usage('[options] [worker] [--settings FILE] [--Section:Key=value …]')
     .argument('[worker]', 'module that exports handlers (.ts, .mts, .js, .mjs, .cjs)')
-    .argument('[settings...]', 'settings of the server, such as --Records:Enabled=false')
+    .argument('[settings...]', 'settings of the server, such as --Records:Enabled=false or --settings FILE')
     .option('--port <number>', 'port of the server; 0 takes a free one (default: 5220)')
     .option('--seed', 'stores sample documents and events of two tenants; a second time changes nothing')
     .option('--reset', 'removes the data of this folder first, after a question')

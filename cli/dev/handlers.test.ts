@@ -38,6 +38,10 @@ test('settings and the file are kept apart', () => {
     settings: ['--Records:Enabled=false', '--Environment=Test'],
   });
   expect(argumentsOf([])).toEqual({ worker: null, settings: [] });
+  for (const settings of [['--settings', 'own.json'], ['--settings=own.json'], ['--settings', '-own.json']])
+    expect(argumentsOf([...settings, 'worker.ts'])).toEqual({ worker: 'worker.ts', settings });
+  // The reader of the settings says that the path is missing.
+  expect(argumentsOf(['--settings', '--Records:Enabled=false']).worker).toBeNull();
   expect(() => argumentsOf(['--Records:Enabled', 'false'])).toThrow(/--Records:Enabled is no option of dev/);
 });
 
@@ -50,6 +54,7 @@ test('the lines to paste hold no open quote of a shell', () => {
     worker: 'w.ts',
     unknownIds: ['hidden'],
     keyHeader: null,
+    keySource: null,
   };
   const text = readyText({ ...shown, handlerIds: ['hidden', "it's"] });
   expect(text).toContain(`-d '{"handlerId":"it'\\''s","payload"`);

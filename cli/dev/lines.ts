@@ -16,6 +16,8 @@ export interface Shown {
   readonly unknownIds: readonly string[];
   /** The header of the API key; `null` if the service asks for none. */
   readonly keyHeader: string | null;
+  /** The setting that holds the key where the variable of the terminal does not; `null` where the lines work as they are. */
+  readonly keySource: string | null;
 }
 
 /** The addresses, and three lines to paste. */
@@ -28,6 +30,7 @@ export function readyText({
   handlerIds,
   unknownIds,
   keyHeader,
+  keySource,
 }: Shown): string {
   const rows = [
     ['api', address],
@@ -45,6 +48,13 @@ export function readyText({
     `${release.service} ${release.version} dev is ready`,
     ...rows.map(([name = '', value = '']) => `  ${name.padEnd(7)} ${value}`),
     '',
+    ...(keySource === null
+      ? []
+      : [
+          `The next lines read the key of ${keySource} from the terminal. Set it first:`,
+          '  export SVC_API_KEY=...',
+          '',
+        ]),
     'Commit a document, start a run, look around:',
     `  curl -s ${address}/canonical/tenants/acme/transactions ${json} '${quoted(commit)}'`,
     `  curl -s ${address}/execution/runs ${json} '${quoted(start)}'`,

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { machine } from '../../functions/compose/machine.ts';
 import { inputOf } from '../../functions/config/machine.ts';
-import { needsApiKey } from '../../functions/config/rules.ts';
 import { type Settings, table } from '../../functions/config/table.ts';
 import { firstStopSignal } from '../../functions/kernel/stop-signals.ts';
 import { exitCodes, printLine, ToolError, warn } from '../output.ts';
@@ -12,7 +11,7 @@ import { open } from './opener.ts';
 import { reset } from './reset.ts';
 import { type ApiKey, seed } from './seed.ts';
 import { type DevServer, startServer } from './server.ts';
-import { dataText, devSettings } from './settings.ts';
+import { type DevKey, dataText, devSettings } from './settings.ts';
 import { DevWorker, type Loaded } from './worker.ts';
 
 export interface DevOptions {
@@ -29,6 +28,7 @@ export async function dev(words: readonly string[], options: DevOptions): Promis
   if (worker !== null) checkFile(worker);
   const port = options.port === undefined ? [] : [`--port=${options.port}`];
   const devs = devSettings(inputOf('embedded', [...given, ...port]));
+  const { key } = devs;
   const { enabled } = table.execution;
   if (worker !== null && !devs.settings.execution.enabled)
     throw new ToolError(`A worker needs runs, and ${enabled.key} is false`, exitCodes.usage);
@@ -42,7 +42,6 @@ export async function dev(words: readonly string[], options: DevOptions): Promis
   const server = await startServer(devs.argv);
   // The server has said why.
   if (server === null) return void (process.exitCode = exitCodes.failed);
-  const key = keyOf(devs.settings);
   const running = worker === null ? null : workerOf(worker, server, key);
   // A second signal ends this process at once, and the others with it.
   process.once('exit', () => {
@@ -81,7 +80,7 @@ function checkFile(worker: string): void {
 interface Presented {
   readonly worker: string | null;
   readonly running: DevWorker | null;
-  readonly key: ApiKey | null;
+  readonly key: DevKey | null;
   readonly options: DevOptions;
   readonly isOver: () => boolean;
 }
@@ -100,16 +99,12 @@ async function present(
   const unknownIds = loaded?.reason === null ? loaded.unknownIds : [];
   const { docs, mcp } = settings;
   const has = { hasDocs: docs.enabled, hasMcp: mcp.enabled, keyHeader: key?.header ?? null };
-  printLine(readyText({ address, ...has, data: dataText(settings), worker, handlerIds, unknownIds }));
+  const keySource = key?.source ?? null;
+  const data = dataText(settings);
+  printLine(readyText({ address, ...has, keySource, data, worker, handlerIds, unknownIds }));
   if (unknownIds.length > 0) warn(unknownText(unknownIds));
   if (options.open === true) open(`${address}${docs.enabled ? '/docs' : '/health'}`);
   return 'shown';
-}
-
-/** The key that the settings ask callers for. The variable of the client is that of the setting too. */
-function keyOf(settings: Settings): ApiKey | null {
-  const { apiKey, apiKeyHeader } = settings.security;
-  return needsApiKey(settings) && apiKey !== null ? { header: apiKeyHeader, value: apiKey.reveal() } : null;
 }
 
 function workerOf(worker: string, { address }: DevServer, key: ApiKey | null): DevWorker {

@@ -2,8 +2,10 @@ import { databasePath } from '../../functions/compose/database-path.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { type ConfigurationInput, type ReadSettings, readSettings } from '../../functions/config/load.ts';
 import { isLoopback } from '../../functions/config/loopback.ts';
+import { needsApiKey } from '../../functions/config/rules.ts';
 import { type Settings, table } from '../../functions/config/table.ts';
 import { exitCodes, ToolError } from '../output.ts';
+import type { ApiKey } from './seed.ts';
 
 export interface DevSettings {
   readonly settings: Settings;
@@ -11,6 +13,13 @@ export interface DevSettings {
   readonly argv: readonly string[];
   /** Whether the data is where `svc dev` puts it: only there may it be removed. */
   readonly hasOwnData: boolean;
+  /** What callers present; `null` if the service asks for none. */
+  readonly key: DevKey | null;
+}
+
+export interface DevKey extends ApiKey {
+  /** Where the key stands; `null` if `SVC_API_KEY` of the terminal holds it, which the printed lines read. */
+  readonly source: string | null;
 }
 
 /** The settings of the server, with those of `svc dev` where no source has them. Throws outside Development and loopback. */
@@ -28,7 +37,29 @@ export function devSettings(input: ConfigurationInput): DevSettings {
   const hasOwnData = [table.service.dataDirectory.key, table.canonicalStore.databasePath.key].every(
     (key) => !isGiven(read, key),
   );
-  return { settings, argv, hasOwnData: hasOwnData && settings.canonicalStore.provider === 'sqlite' };
+  const isOwn = hasOwnData && settings.canonicalStore.provider === 'sqlite';
+  return { settings, argv, hasOwnData: isOwn, key: keyOf(read, input.env['SVC_API_KEY']) };
+}
+
+/** The first key that the settings hold in plain text. A hash does not give its key away, so that one more key has to be given. */
+function keyOf({ settings, sourcesOf }: ReadSettings, ofTerminal: string | undefined): DevKey | null {
+  if (!needsApiKey(settings)) return null;
+  const { security } = table;
+  const { apiKey, apiKeys, apiKeyHeader: header } = settings.security;
+  const value = (apiKey ?? apiKeys[0])?.reveal();
+  if (value === undefined) {
+    const hashed = [security.apiKeyHashes.key, security.apiKeyFile.key].find(
+      (key) => sourcesOf(key).length > 0,
+    );
+    const message = `The service asks for an API key, and ${hashed} holds hashes alone: set SVC_API_KEY to one more key for dev`;
+    throw new ToolError(message, exitCodes.usage);
+  }
+  const { key } = apiKey === null ? security.apiKeys : security.apiKey;
+  return {
+    header,
+    value,
+    source: ofTerminal?.trim() === value ? null : `${key} (${sourcesOf(key).join(', ')})`,
+  };
 }
 
 /** The service of `dev` asks for no credential and adds the handlers that workers name. */

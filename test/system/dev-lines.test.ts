@@ -67,3 +67,34 @@ test('a shell executes the three lines as they are printed, and --open shows the
   await typed(open);
   expect(await next.promise).toBe(page);
 });
+
+test('the lines present a key of the settings, which the terminal has to be given first', async () => {
+  const folder = join(cwd, 'with keys');
+  mkdirSync(folder);
+  const keys = ['first-key-0123456789', 'second-key-0123456789'];
+  writeFileSync(join(folder, 'own.json'), JSON.stringify({ Server: { ApiKeys: keys } }));
+  const entry = join(root, 'functions/embedded.ts');
+  const words = [entry, 'dev', '../worker.mjs', '--port', '0', '--seed', '--settings', 'own.json'];
+  await using program = new Program(words, { cwd: folder, env });
+  // The worker and the sample data present the key too.
+  await program.says(/^ {2}worker +\.\.\/worker\.mjs: it's \$HOME \(/m);
+  const [, source, commit = ''] = await program.says(
+    /read the key of (.+) from the terminal\. Set it first:\n {2}export SVC_API_KEY=\.\.\.\n\n.+\n {2}(.+)\n/,
+  );
+  expect(source).toBe('Server:ApiKeys (own.json)');
+  expect(JSON.parse(await typed(commit))).toMatchObject({ code: 'unauthenticated' });
+  expect(JSON.parse(await typed(`export SVC_API_KEY=${keys[0]}; ${commit}`))).toMatchObject({
+    documents: [{ id: '1', revision: 1 }],
+  });
+  for (const key of keys) expect(program.stdout + program.stderr).not.toContain(key);
+});
+
+test('the lines say nothing of a key that the terminal has', async () => {
+  const folder = join(cwd, 'with a variable');
+  mkdirSync(folder);
+  const own = { SVC_API_KEY: 'a-key-of-a-terminal-0123' };
+  const words = [join(root, 'functions/embedded.ts'), 'dev', '--port', '0'];
+  await using program = new Program(words, { cwd: folder, env: { ...env, ...own } });
+  await program.says(/^ {2}curl -s \S+ -H "X-Svc-Api-Key: \$SVC_API_KEY" /m);
+  expect(program.stdout).not.toContain('export');
+});

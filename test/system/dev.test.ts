@@ -247,6 +247,21 @@ describe('svc-server dev refuses', () => {
       /A worker needs runs, and ExecutionRuntime:Enabled is false/,
       2,
     ],
+    [
+      'hashes of keys alone, of which it can present none',
+      {},
+      [`--Server:ApiKeyHashes:0=sha256:${'0'.repeat(64)}`],
+      /The service asks for an API key, and Server:ApiKeyHashes holds hashes alone: set SVC_API_KEY /,
+      2,
+    ],
+    [
+      'a file of hashes alone',
+      { 'keys.json': '{}' },
+      ['--Server:ApiKeyFile=keys.json'],
+      /asks for an API key, and Server:ApiKeyFile holds hashes alone: set SVC_API_KEY /,
+      2,
+    ],
+    ['a settings file that is missing', {}, ['--settings', 'none.json'], /none\.json.* does not exist/, 2],
     ['two files', { 'a.ts': '', 'b.ts': '' }, ['a.ts', 'b.ts'], /dev runs one file, not 2/, 2],
     [
       'to remove data that is elsewhere',
