@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
@@ -8,7 +8,25 @@ import { join, resolve } from 'node:path';
  */
 
 const folder = resolve(import.meta.dirname, '../tools');
-const STAMP = join(folder, 'node_modules/.installed-lock');
+const LOCK = 'package-lock.json';
+const STAMP = 'node_modules/.installed-lock';
+
+/**
+ * Whether the tools in the folder are those of its lock file: after a change of it the older ones stay until they are installed anew.
+ * @testonly
+ */
+export function areInstalled(place: string): boolean {
+  const lock = textOf(join(place, LOCK));
+  return lock !== null && textOf(join(place, STAMP)) === lock;
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
 
 /** The path of a file in the installed tools. */
 export function toolPath(path: string): string {
@@ -20,25 +38,33 @@ export function toolPath(path: string): string {
  * fails without them.
  */
 export const toolsMissing: string | undefined =
-  existsSync(STAMP) || process.env['CI'] !== undefined
+  areInstalled(folder) || process.env['CI'] !== undefined
     ? undefined
-    : '(skipped: the tools are not installed: npm run tools)';
+    : '(skipped: the tools of the lock file are not installed: npm run tools)';
 
-/** Throws a line that names the remedy where the tools are not installed. */
+/** Throws a line that names the remedy where the tools are not those of the lock file. */
 export function requireTools(): void {
-  if (!existsSync(STAMP)) throw new Error('This needs the programs of tools/: npm run tools');
+  if (!areInstalled(folder))
+    throw new Error('This needs the programs of tools/ by their lock file: npm run tools');
 }
 
-function install(): number {
-  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) {
+/**
+ * Installs the tools of the folder by its lock file alone, which stays as it is.
+ * @testonly
+ */
+export function install(place: string): number {
+  if (areInstalled(place)) {
     console.log('the tools are installed');
     return 0;
   }
-  const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { status } = spawnSync('npm', words, { cwd: folder, stdio: 'inherit' });
-  if (status === 0) writeFileSync(STAMP, lock);
+  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status } = spawnSync('npm', words, { cwd: place, stdio: 'inherit' });
+  if (status === 0) {
+    // The folder is missing where the lock file names no package.
+    mkdirSync(join(place, 'node_modules'), { recursive: true });
+    copyFileSync(join(place, LOCK), join(place, STAMP));
+  }
   return status ?? 1;
 }
 
-if (import.meta.main) process.exitCode = install();
+if (import.meta.main) process.exitCode = install(folder);
