@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { firstRun, warmCache } from './first-run/measure.ts';
+import { firstRun, stepLine, warmCache } from './first-run/measure.ts';
 import { makeStarterArchives, makeStarterWheel } from './first-run/packages.ts';
 
 const SECONDS_MAX = 60;
@@ -30,7 +30,7 @@ try {
   mkdirSync(empty);
   await warmCache();
   const { status, steps } = await firstRun(values.from ?? made, empty, language);
-  for (const { name, seconds } of steps) console.log(`${seconds.toFixed(1).padStart(6)} s  ${name}`);
+  for (const step of steps) console.log(stepLine(step));
   const seconds = steps.at(-1)?.seconds ?? Number.POSITIVE_INFINITY;
   if (status !== 'succeeded') fail(`the run is ${status}`);
   if (seconds > SECONDS_MAX) fail(`it took more than ${SECONDS_MAX} s`);

@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Language } from '../../create-svc-app/starter.js';
 import { root } from '../build/project.ts';
+import { treeCpuSeconds } from './tree-cpu.ts';
 
 const run = promisify(execFile);
 
@@ -20,8 +21,21 @@ export interface FirstRun {
   /** The status of the run. */
   readonly status: string;
   readonly result: unknown;
-  /** Seconds since the beginning, in order. */
-  readonly steps: readonly { readonly name: string; readonly seconds: number }[];
+  /** In order. */
+  readonly steps: readonly Step[];
+}
+
+export interface Step {
+  readonly name: string;
+  /** Since the beginning. */
+  readonly seconds: number;
+  /** Processor time of everything that was started since the beginning; `null` where the system does not count it. */
+  readonly cpuSeconds: number | null;
+}
+
+export function stepLine({ name, seconds, cpuSeconds }: Step): string {
+  const cpu = cpuSeconds === null ? '' : `, ${cpuSeconds.toFixed(1)} s of processor time`;
+  return `${seconds.toFixed(1).padStart(6)} s  ${name}${cpu}`;
 }
 
 /** Brings what the application takes from the registry into the cache of npm. Throws where neither has it. */
@@ -40,13 +54,17 @@ export async function firstRun(packages: string, folder: string, language: Langu
   const archive = readdirSync(from).find((name) => /^create-svc-app-\d.*\.tgz$/.test(name));
   if (archive === undefined) throw new Error(`${from} holds no package create-svc-app`);
   const began = performance.now();
-  const steps: { readonly name: string; readonly seconds: number }[] = [];
-  const note = (name: string) => void steps.push({ name, seconds: (performance.now() - began) / 1_000 });
+  const cpuBefore = treeCpuSeconds();
+  const steps: Step[] = [];
+  const note = (name: string) => {
+    const cpu = treeCpuSeconds();
+    const cpuSeconds = cpu === null || cpuBefore === null ? null : cpu - cpuBefore;
+    steps.push({ name, seconds: (performance.now() - began) / 1_000, cpuSeconds });
+  };
   const words = ['app', '--language', language, '--from', from];
   await run('npx', ['--yes', '-p', join(from, archive), 'create-svc-app', ...words], { cwd: folder, env });
   note('the files of the starter');
   const { status, result } = await firstRunIn[language](join(folder, 'app'), note);
-  note('the result of the first run');
   return { status, result, steps };
 }
 
@@ -59,7 +77,7 @@ const firstRunIn: Readonly<Record<Language, (app: string, note: Note) => Promise
     note('the end of npm install');
     await using service = await serve('npm run --silent dev -- --port 0', app);
     note('the service, with the handlers');
-    return await startedRun(service.address);
+    return await startedRun(service.address, note);
   },
   async python(app, note) {
     await run('python3', ['-m', 'venv', '.venv'], { cwd: app, env });
@@ -71,7 +89,7 @@ const firstRunIn: Readonly<Record<Language, (app: string, note: Note) => Promise
     const settings = { ...env, SVC_BASE_URL: service.address };
     const worker = new Group('.venv/bin/python worker.py', app, settings);
     try {
-      return await startedRun(service.address);
+      return await startedRun(service.address, note);
     } finally {
       await worker[Symbol.asyncDispose]();
     }
@@ -109,7 +127,7 @@ async function serve(command: string, app: string) {
 }
 
 /** Starts the run again while no worker has named its handler. */
-async function startedRun(address: string): Promise<Ended> {
+async function startedRun(address: string, note: Note): Promise<Ended> {
   for (;;) {
     const answer = await fetch(`${address}/execution/runs`, {
       method: 'POST',
@@ -117,6 +135,9 @@ async function startedRun(address: string): Promise<Ended> {
       body: JSON.stringify({ handlerId: 'hello', payload: { name: 'Ada' }, waitSeconds: 20 }),
     });
     const started = (await answer.json()) as Ended & { readonly code?: string };
-    if (started.code !== 'handler_missing') return started;
+    if (started.code === 'handler_missing') continue;
+    // The processes of the application still run, and count.
+    note('the result of the first run');
+    return started;
   }
 }
