@@ -27,22 +27,29 @@ export interface ArchiveReport {
   readonly faults: readonly string[];
 }
 
-/** Makes the packages one after another, and gives the faults of each. */
+/** Makes the packages one after another, and gives the faults of each. Where one cannot be made, those before it keep their sums. */
 export async function makePackages(
   recipes: readonly Recipe[],
   options: MakeOptions,
 ): Promise<readonly ArchiveReport[]> {
   await mkdir(options.outdir, { recursive: true });
   const reports: ArchiveReport[] = [];
-  for (const recipe of recipes) {
-    const work = await mkdtemp(join(tmpdir(), `svc-package-${recipe.id}-`));
-    try {
-      reports.push(...(await makeOne(recipe, work, options)));
-    } finally {
-      await rm(work, { recursive: true, force: true });
+  const onMade = (report: ArchiveReport) => {
+    reports.push(report);
+    options.onMade(report);
+  };
+  try {
+    for (const recipe of recipes) {
+      const work = await mkdtemp(join(tmpdir(), `svc-package-${recipe.id}-`));
+      try {
+        await makeOne(recipe, work, { ...options, onMade });
+      } finally {
+        await rm(work, { recursive: true, force: true });
+      }
     }
+  } finally {
+    await writeSums(options.outdir, reports);
   }
-  await writeSums(options.outdir, reports);
   return reports;
 }
 
@@ -59,10 +66,9 @@ async function writeSums(outdir: string, reports: readonly ArchiveReport[]): Pro
   await writeFile(path, lines.join(''));
 }
 
-async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }: MakeOptions) {
+async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }: MakeOptions): Promise<void> {
   const { id, kind, bytesMax } = recipe;
   const { archives, bundled, faults: faultsOfBuild } = await recipe.make(work);
-  const reports: ArchiveReport[] = [];
   const lists: string[] = [];
   for (const archive of archives) {
     const file = basename(archive);
@@ -77,15 +83,12 @@ async function makeOne(recipe: Recipe, work: string, { outdir, accept, onMade }:
     if (archive === archives.at(-1)) faults.push(...(await listFaults(id, `${lists.join('\n')}\n`, accept)));
     await copyFile(archive, join(outdir, file));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const report = { id, file, bytes: bytes.length, bytesMax, files: contents.paths.length, sha256, faults };
-    onMade(report);
-    reports.push(report);
+    onMade({ id, file, bytes: bytes.length, bytesMax, files: contents.paths.length, sha256, faults });
   }
   const [first = ''] = archives.map((archive) => basename(archive));
   const name = await nameOf(kind, join(work, 'unpacked', first));
   const bill = first.replace(/\.tgz$|-py3-none-any\.whl$|\.tar\.gz$/, '.cdx.json');
   await writeFile(join(outdir, bill), billOf(name, kind, bundled));
-  return reports;
 }
 
 async function nameOf(kind: Recipe['kind'], folder: string): Promise<string> {

@@ -15,10 +15,16 @@ const SOURCE_DATE_EPOCH = '499162500';
 /** Only this command makes a package of the sources, which no registry accepts with this line. */
 const privateLines = /^ *#[^\n]*\n *"Private :: Do Not Upload",\n/m;
 
+const NEEDS =
+  'svc-runtime-client is not made: it needs Python 3.10 or later with venv. All others: npm run packages -- --only server,client,dispatcher,starter';
+
 /** Makes the wheel and the source distribution of `svc-runtime-client`. */
 export async function makePython(work: string): Promise<readonly string[]> {
-  const tools = await buildPython();
-  if ('missing' in tools) throw new Error(`svc-runtime-client cannot be made: ${tools.missing}`);
+  const tools = await buildPython().catch((error: unknown) => ({
+    // A run that must be complete throws.
+    missing: error instanceof Error ? error.message : String(error),
+  }));
+  if ('missing' in tools) throw new Error(`${NEEDS} (${tools.missing.replace(/^\(skipped: (.*)\)$/, '$1')})`);
   const folder = join(work, 'python');
   await mkdir(folder, { recursive: true });
   for (const path of ['src', 'api.md', 'LICENSE']) {
