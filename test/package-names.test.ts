@@ -8,6 +8,7 @@ const patterns = [
   '*.md',
   '{docs,packages,sdk,examples,infra,dispatcher,create-svc-app}/**/*.{md,http,json,yaml,yml,toml,txt,service}',
   '{cli,functions,dispatcher,emulator,scripts,examples,sdk/typescript/src,create-svc-app}/**/*.{ts,mjs,js}',
+  'infra/**/{*.mjs,*.sh,Dockerfile*,Containerfile*}',
   'sdk/python/src/**/*.{py,pyi}',
   // The pages and programs of a new application, whose names the starter fills in.
   'create-svc-app/templates/**/*.template',
@@ -26,6 +27,8 @@ test('no page, help text or example names a package of somebody else in the plac
       'cli/main.ts',
       'packages/server/README.md',
       'create-svc-app/templates/python/README.md.template',
+      'infra/compose/start.mjs',
+      'infra/image/Dockerfile',
     ]),
   );
   const templates = [
@@ -53,6 +56,16 @@ test.each([
   'npm i -g svc@0.6.0',
   'npm install --save-dev \\\n  svc-client',
   'pnpm add @svc/client',
+  'npm init svc',
+  'npm init -y svc@latest my-app',
+  'npm create svc-server',
+  'npm create create-svc-app',
+  'npm create @svc-runtime',
+  'npm init @svc-runtime/app@latest',
+  'yarn create svc',
+  'pnpm create svc-runtime',
+  'bun create svc-web my-app',
+  'npx create-svc',
   'pip install svc-client',
   'pip install svc_client',
   'pip3 install "svc-client[async]"',
@@ -71,6 +84,13 @@ test.each([
   'npm install @svc-runtime/client@0.7.0',
   'npm install /path/to/svc-runtime-client-*.tgz',
   'npm create svc-app@latest my-app',
+  'npm init svc-app my-app -- --language python',
+  'yarn create svc-app my-app',
+  'pnpm create svc-app@latest my-app',
+  'bun create svc-app my-app',
+  'npx create-svc-app@latest my-app',
+  'npm init -y',
+  'npm create vite@latest svc',
   'pip install "$(ls /path/to/svc_runtime_client-*.whl)[async]"',
   'pip install svc-runtime-client[async]',
   'pip install <project>/sdk/python',
@@ -79,4 +99,12 @@ test.each([
   'npx vitest run',
 ])('accepts %s', (text) => {
   expect(packageNameFaults('a.md', `Run ${text} now.`)).toEqual([]);
+});
+
+test('reads the commands of an image, as a line and as a list', () => {
+  const faults = (text: string) => packageNameFaults('Dockerfile', `FROM node\n${text}\nUSER node\n`);
+  for (const text of ['RUN npm install -g svc', 'RUN ["npm", "install", "svc"]', 'CMD ["npx","svc-server"]'])
+    expect(faults(text), text).not.toEqual([]);
+  for (const text of ['RUN ["npm", "install", "@svc-runtime/server"]', 'CMD ["svc-server"]'])
+    expect(faults(text), text).toEqual([]);
 });

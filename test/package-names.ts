@@ -11,12 +11,18 @@ const ours: ReadonlySet<string> = new Set([
 
 /** Commands that fetch a package and run it, and those that install packages, each with the words after it. */
 const runs = /\b(?:npx|bunx|npm exec|npm x|pnpm dlx|pnpm exec|yarn dlx)((?:[ \t]+[^\s`'"|;&#)]+)+)/g;
+/** Commands that run the package `create-<word>`. */
+const creates = /\b(?:npm (?:init|create|innit)|(?:yarn|pnpm|bun) create)((?:[ \t]+[^\s`'"|;&#)]+)+)/g;
+/** A command of an image as a list: `RUN ["npm", "install", "a"]`. */
+const lists = /^(\s*(?:RUN|CMD|ENTRYPOINT)\s+)\[(.*)\]/gm;
 const installs =
   /\b(?:npm (?:i|install|add|view)|(?:pnpm|yarn|bun) add|pip3? install|uv (?:pip install|add|tool install)|pipx install)((?:[ \t]+[^\s`'|;&#)]+)+)/g;
 
 /** The faults of a text, a line each. */
 export function packageNameFaults(path: string, text: string): string[] {
-  const joined = text.replace(/\\\n\s*/g, ' ');
+  const joined = text
+    .replace(/\\\n\s*/g, ' ')
+    .replace(lists, (_, word: string, list: string) => word + list.replace(/[",\s]+/g, ' ').trim());
   const faults: string[] = [];
   for (const [command, words = ''] of joined.matchAll(runs)) {
     const list = words.trim().split(/\s+/);
@@ -26,6 +32,14 @@ export function packageNameFaults(path: string, text: string): string[] {
     if (!list.includes('--no-install') && !list.includes('--no') && isForeign(fetched))
       faults.push(`${path}: \`${command.trim()}\` runs a package that is not ours`);
   }
+  for (const [command, words = ''] of joined.matchAll(creates)) {
+    const made = words
+      .trim()
+      .split(/\s+/)
+      .find((word) => !word.startsWith('-'));
+    if (made !== undefined && isForeign(createdBy(made)))
+      faults.push(`${path}: \`${command.trim()}\` runs ${createdBy(made)}, which is not ours`);
+  }
   for (const [command, words = ''] of joined.matchAll(installs)) {
     const found = words.trim().split(/\s+/).find(isForeign);
     if (found !== undefined) faults.push(`${path}: \`${command.trim()}\` names ${found}, which is not ours`);
@@ -33,6 +47,13 @@ export function packageNameFaults(path: string, text: string): string[] {
   for (const [name] of joined.matchAll(/@svc(?:-[a-z]+)*\/[a-z][a-z-]*/g))
     if (!ours.has(name)) faults.push(`${path}: ${name} is no package of this project`);
   return faults;
+}
+
+/** The package behind the word after `create`: a scope alone names `create` in it. */
+function createdBy(word: string): string {
+  const [, scope = '', name = ''] = /^(?:(@[^/@]+)\/?)?(.*)$/.exec(word) ?? [];
+  const made = name === '' || name.startsWith('@') ? `create${name}` : `create-${name}`;
+  return scope === '' ? made : `${scope}/${made}`;
 }
 
 function packageWord(words: readonly string[], at: number): string | undefined {
@@ -44,5 +65,5 @@ function packageWord(words: readonly string[], at: number): string | undefined {
 function isForeign(word: string | undefined): boolean {
   if (word === undefined || /^[-./~$<]|[/\\].*\.(?:tgz|whl)|\.(?:tgz|whl)\b/.test(word)) return false;
   const name = word.replace(/^"|"$/g, '').replace(/(?<=.)(?:@|\[|[=<>~!]=).*$/, '');
-  return /^(?:@svc|svc\b|svc[-_])/.test(name) && !ours.has(name);
+  return /^(?:@svc|svc\b|svc[-_]|create-svc\b|create-create-svc\b)/.test(name) && !ours.has(name);
 }
