@@ -49,7 +49,7 @@ export function requireTools(): void {
 }
 
 /**
- * Installs the tools of the folder by its lock file alone, which stays as it is.
+ * Installs the tools of the folder by its lock file, which stays as it is.
  * @testonly
  */
 export function install(place: string): number {
@@ -57,7 +57,8 @@ export function install(place: string): number {
     console.log('the tools are installed');
     return 0;
   }
-  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // Not `npm ci`: it refuses a lock file without an optional package of another platform that the registry did not have.
+  const words = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync('npm', words, { cwd: place, stdio: 'inherit' });
   if (status === 0) {
     // The folder is missing where the lock file names no package.
