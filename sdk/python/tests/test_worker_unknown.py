@@ -26,4 +26,5 @@ def test_says_once_which_handler_the_service_does_not_know() -> None:
     said = [(log.level, log.message) for log in recorder.logs if "does not know" in log.message]
     assert [level for level, _ in said] == ["warning"] * 3
     assert ["a, sp\u00e4t" in message for _, message in said] == [True, True, False]
-    assert "ExecutionRuntime:ExternalHandlers" in said[0][1]
+    assert "ExecutionRuntime:ExternalHandlers of the service does not name it, or its grants" in said[0][1]
+    assert "product policies exclude it; the log of the service says which" in said[0][1]

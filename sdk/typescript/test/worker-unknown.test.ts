@@ -34,7 +34,9 @@ test('a handler that the service does not know is logged once, and again after i
     ['warning', 'a, b'],
     ['warning', 'known'],
   ]);
-  expect(entries[0]?.message).toContain('name it in the setting ExecutionRuntime:ExternalHandlers');
+  expect(entries[0]?.message).toContain(
+    'the setting ExecutionRuntime:ExternalHandlers of the service does not name it, or its grants and product policies exclude it; the log of the service says which',
+  );
 });
 
 test('a worker without a log says it by a warning of the process', async () => {

@@ -21,7 +21,7 @@ export class UnknownHandlers {
     const unknown = field === null ? [] : field.split(',').map((name) => decoded(name.trim()));
     for (const handlerId of unknown) {
       if (this.#logged.has(handlerId)) continue;
-      const message = `the service does not know the handler ${handlerId}, so this worker gets no run of it: name it in the setting ExecutionRuntime:ExternalHandlers of the service`;
+      const message = `the service does not know the handler ${handlerId}, so this worker gets no run of it: the setting ExecutionRuntime:ExternalHandlers of the service does not name it, or its grants and product policies exclude it; the log of the service says which`;
       this.#log({ level: 'warning', message, handlerId });
     }
     this.#logged = new Set(unknown);

@@ -23,7 +23,8 @@ class UnknownHandlers:
             if handler not in self._logged:
                 self._log.say(
                     "warning",
-                    f"The service does not know the handler {handler}, so this worker gets no run of it: "
-                    "name it in the setting ExecutionRuntime:ExternalHandlers of the service.",
+                    f"The service does not know the handler {handler}, so this worker gets no run of it: the setting "
+                    "ExecutionRuntime:ExternalHandlers of the service does not name it, or its grants and product "
+                    "policies exclude it; the log of the service says which.",
                 )
         self._logged = frozenset(unknown)
