@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -233,7 +233,7 @@ def test_a_lost_lease_cancels_the_handler_and_sends_no_result() -> None:
         (ValueError("canary"), ("unknown", "External plugin handler failed.")),
         (asyncio.CancelledError("of another task"), ("unknown", "External plugin handler failed.")),
     ],
-    ids=["failure", "exception", "cancelled elsewhere"],
+    ids=["failure", "exception", "cancelled"],
 )
 def test_an_exception_of_a_handler_fails_its_run(thrown: BaseException, failure: tuple[str, str]) -> None:
     protocol = Protocol()
@@ -244,11 +244,72 @@ def test_an_exception_of_a_handler_fails_its_run(thrown: BaseException, failure:
     async def main(client: Client) -> object:
         return await worker_of(client, {"h": work})[0].deliver("7")
 
-    if isinstance(thrown, asyncio.CancelledError) and not hasattr(asyncio.Task, "cancelling"):
-        pytest.skip("Python 3.10 does not count the cancellations of a task")
     assert on_stage(protocol, main) == "executed"
     (result,) = protocol.results()
     assert (result["failureClass"], result["error"]) == failure
+
+
+async def _awaits_a_cancelled_future() -> None:
+    future = asyncio.get_running_loop().create_future()
+    future.cancel()
+    await future
+
+
+async def _cancels_its_own_task() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("cancelled", [_awaits_a_cancelled_future, _cancels_its_own_task])
+def test_a_cancellation_within_a_handler_fails_its_run_and_the_worker_goes_on(
+    cancelled: Callable[[], Awaitable[None]],
+) -> None:
+    protocol = Protocol(lease=[answer(lease_of()), answer(lease_of()), silence])
+
+    async def work(context: AsyncRunContext) -> object:
+        begun.append(context.run["id"])
+        if len(begun) == 1:
+            await cancelled()
+        return "carried out"
+
+    begun: list[str] = []
+
+    async def main(client: Client) -> None:
+        worker, recorder = worker_of(client, {"h": work})
+        running = asyncio.ensure_future(worker.run())
+        await blocking(recorder.wait, "The run is succeeded.")
+        assert not worker.stopping
+        await worker.stop()
+        await running
+
+    on_stage(protocol, main)
+    failed, carried_out = protocol.results()
+    assert (failed["status"], failed["failureClass"]) == ("failed", "unknown")
+    assert carried_out == {"status": "succeeded", "result": "carried out"}
+
+
+def test_a_cancellation_of_all_tasks_ends_the_run_of_the_worker_and_is_logged() -> None:
+    protocol = Protocol(lease=[answer(lease_of()), silence], release=ENDED)
+
+    async def main(client: Client) -> list[str]:
+        begun = asyncio.Event()
+
+        async def work(context: AsyncRunContext) -> object:
+            begun.set()
+            return await forever(context)
+
+        worker, recorder = worker_of(client, {"h": work})
+        running = asyncio.ensure_future(worker.run())
+        await begun.wait()
+        for task in asyncio.all_tasks() - {running, asyncio.current_task()}:
+            task.cancel()
+        await running
+        return [log.message for log in recorder.logs if log.level == "warning"]
+
+    assert on_stage(protocol, main)[0] == "The worker stops: its event loop ends."
+    assert (protocol.sent("complete"), len(protocol.sent("release"))) == ([], 1)
 
 
 def test_an_exit_of_a_handler_stops_the_worker_and_not_the_loop() -> None:

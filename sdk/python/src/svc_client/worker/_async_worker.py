@@ -131,8 +131,8 @@ class AsyncWorker:
         loop = cast("asyncio.AbstractEventLoop", self._loop)
         ending = carried_out(loop, partial(call, AsyncRunContext(context)), context.cancellation)
         if ending is None:
-            # The program ends, and no handler failed: the run is given back without a result.
-            self._worker._stopping.cancel()
+            # No handler failed: the run is given back without a result.
+            self._worker._end("The worker stops: its event loop ends.")
             raise asyncio.CancelledError
         value, error = ending
         if error is not None:

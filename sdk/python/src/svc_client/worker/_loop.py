@@ -21,20 +21,23 @@ def carried_out(
     loop: asyncio.AbstractEventLoop, work: Callable[[], Awaitable[object]], cancellation: Cancellation
 ) -> Ending | None:
     """Runs a handler as a task of the loop, and blocks the calling thread until it has ended. The cancellation cancels
-    the task once. None if the task was cancelled from outside or the loop is closed: the program ends."""
+    the task once. None if the loop ends: otherwise the handler, or code that knows its task, has cancelled it, and its
+    `CancelledError` is an exception like any other."""
     ended: Future[Ending | None] = Future()
     tasks: list[asyncio.Task[Ending | None]] = []
+    watches: list[_Watch] = []
 
     async def attempt() -> Ending | None:
         try:
             return await work(), None
         except BaseException as error:
             # A `SystemExit` or `KeyboardInterrupt` would end the loop, and with it the other handlers.
-            if _is_cancelled(error) and not cancellation.cancelled:
-                return None
-            return None, error
+            ends = isinstance(error, asyncio.CancelledError) and any(each.loop_ends for each in watches)
+            return None if ends and not cancellation.cancelled else (None, error)
 
     def begin() -> None:
+        # Before the handler: its first step may be the last one of the loop.
+        watches.append(_Watch(loop))
         task = asyncio.ensure_future(attempt(), loop=loop)
         tasks.append(task)
         task.add_done_callback(done)
@@ -42,7 +45,9 @@ def carried_out(
             task.cancel()
 
     def done(task: asyncio.Task[Ending | None]) -> None:
-        # A task that is cancelled before its first step has no result.
+        for each in watches:
+            each.end()
+        # A task that is cancelled before its first step has no result. No handler had it yet, so the loop ends.
         unbegun = (None, asyncio.CancelledError()) if cancellation.cancelled else None
         ended.set_result(unbegun if task.cancelled() else task.result())
 
@@ -66,9 +71,23 @@ def _ending(ended: Future[Ending | None], loop: asyncio.AbstractEventLoop) -> En
     return ended.result()
 
 
-def _is_cancelled(error: BaseException) -> bool:
-    """Whether the task of the handler was cancelled, and not another one for which the handler waited."""
-    task = asyncio.current_task()
-    # Python 3.10 does not count the cancellations of a task.
-    cancelling: Callable[[], int] = getattr(task, "cancelling", lambda: 1)
-    return isinstance(error, asyncio.CancelledError) and cancelling() > 0
+class _Watch:
+    """A task beside that of a handler. The end of a loop cancels every task: a cancellation of the handler alone is not
+    the end of the program."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._never: asyncio.Future[None] = loop.create_future()
+        self._task = loop.create_task(self._wait())
+
+    @property
+    def loop_ends(self) -> bool:
+        # A task is cancelled by what it awaits, at once: before a step of any other task that is cancelled with it.
+        return self._never.cancelled()
+
+    def end(self) -> None:
+        if not self._never.done():
+            self._never.set_result(None)
+
+    async def _wait(self) -> None:
+        with suppress(asyncio.CancelledError):
+            await self._never

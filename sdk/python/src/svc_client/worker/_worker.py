@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._cancellation import Cancellation
@@ -208,10 +208,15 @@ class Worker:
         """Stops the worker in order: what a handler raised addresses the program."""
         with self._lock:
             self._order = self._order or order
-        self._log.say("warning", "The worker stops: a handler or a call ended the program.", error=order)
+        self._end("The worker stops: a handler or a call ended the program.", order)
+
+    def _end(self, why: str, error: BaseException | None = None) -> None:
+        self._log.say("warning", why, error=error)
         self._stopping.cancel()
-        # Stop in another thread: it waits for the handlers, and this thread executes one.
-        threading.Thread(target=self.stop, name="svc-worker-stop", daemon=True).start()
+        # Stop in another thread: it waits for the handlers, and this thread executes one. A program that ends by now
+        # refuses a thread.
+        with suppress(RuntimeError):
+            threading.Thread(target=self.stop, name="svc-worker-stop", daemon=True).start()
 
     def _carry_out(self, held: HeldLease) -> Outcome:
         with self._lock:
