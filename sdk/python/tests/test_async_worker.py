@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -16,8 +16,6 @@ from service import running
 from stage import Stage, problem, silence
 from stage import json as answer
 from workers import (
-    ENDED,
-    LogRecorder,
     Protocol,
     client_of,
     ended,
@@ -249,69 +247,6 @@ def test_an_exception_of_a_handler_fails_its_run(thrown: BaseException, failure:
     assert (result["failureClass"], result["error"]) == failure
 
 
-async def _awaits_a_cancelled_future() -> None:
-    future = asyncio.get_running_loop().create_future()
-    future.cancel()
-    await future
-
-
-async def _cancels_its_own_task() -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    task.cancel()
-    await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("cancelled", [_awaits_a_cancelled_future, _cancels_its_own_task])
-def test_a_cancellation_within_a_handler_fails_its_run_and_the_worker_goes_on(
-    cancelled: Callable[[], Awaitable[None]],
-) -> None:
-    protocol = Protocol(lease=[answer(lease_of()), answer(lease_of()), silence])
-
-    async def work(context: AsyncRunContext) -> object:
-        begun.append(context.run["id"])
-        if len(begun) == 1:
-            await cancelled()
-        return "carried out"
-
-    begun: list[str] = []
-
-    async def main(client: Client) -> None:
-        worker, recorder = worker_of(client, {"h": work})
-        running = asyncio.ensure_future(worker.run())
-        await blocking(recorder.wait, "The run is succeeded.")
-        assert not worker.stopping
-        await worker.stop()
-        await running
-
-    on_stage(protocol, main)
-    failed, carried_out = protocol.results()
-    assert (failed["status"], failed["failureClass"]) == ("failed", "unknown")
-    assert carried_out == {"status": "succeeded", "result": "carried out"}
-
-
-def test_a_cancellation_of_all_tasks_ends_the_run_of_the_worker_and_is_logged() -> None:
-    protocol = Protocol(lease=[answer(lease_of()), silence], release=ENDED)
-
-    async def main(client: Client) -> list[str]:
-        begun = asyncio.Event()
-
-        async def work(context: AsyncRunContext) -> object:
-            begun.set()
-            return await forever(context)
-
-        worker, recorder = worker_of(client, {"h": work})
-        running = asyncio.ensure_future(worker.run())
-        await begun.wait()
-        for task in asyncio.all_tasks() - {running, asyncio.current_task()}:
-            task.cancel()
-        await running
-        return [log.message for log in recorder.logs if log.level == "warning"]
-
-    assert on_stage(protocol, main)[0] == "The worker stops: its event loop ends."
-    assert (protocol.sent("complete"), len(protocol.sent("release"))) == ([], 1)
-
-
 def test_an_exit_of_a_handler_stops_the_worker_and_not_the_loop() -> None:
     protocol = Protocol()
 
@@ -350,28 +285,6 @@ def test_a_cancelled_run_of_the_worker_drains_it() -> None:
 
     on_stage(protocol, main)
     assert protocol.results() == [{"status": "succeeded", "result": "drained"}]
-
-
-def test_a_loop_that_ends_gives_the_runs_back() -> None:
-    protocol = Protocol(lease=[answer(lease_of()), silence], release=ENDED)
-    recorders: list[LogRecorder] = []
-
-    async def main(client: Client) -> None:
-        begun = asyncio.Event()
-
-        async def work(context: AsyncRunContext) -> object:
-            begun.set()
-            return await forever(context)
-
-        worker, recorder = worker_of(client, {"h": work})
-        recorders.append(recorder)
-        worker.start()
-        await begun.wait()
-
-    with Stage(protocol) as stage, client_of(stage) as client:
-        asyncio.run(main(client))
-        recorders[0].wait("The run was given back.")
-    assert protocol.sent("complete") == []
 
 
 def test_the_caller_of_a_delivery_may_leave_and_the_run_goes_on() -> None:
