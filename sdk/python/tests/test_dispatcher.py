@@ -156,6 +156,55 @@ def test_a_dispatcher_that_was_stopped_stays_stopped() -> None:
     on_stage({}, main)
 
 
+@pytest.mark.parametrize("order", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
+@pytest.mark.parametrize("threaded", [False, True], ids=["coroutine", "function"])
+def test_an_exit_of_a_handler_stops_the_dispatcher_and_not_the_loop(
+    order: BaseException, threaded: bool
+) -> None:
+    other_ended: list[str] = []
+
+    def leave_in_thread(event: Any, context: DeliveryContext) -> None:
+        raise order
+
+    async def leave(event: Any, context: DeliveryContext) -> None:
+        raise order
+
+    async def whole() -> None:
+        stopping, done = asyncio.Event(), asyncio.Event()
+
+        async def other(event: Any, context: DeliveryContext) -> None:
+            await done.wait()
+            other_ended.append(event["id"])
+
+        def failed(error: BaseException, during: str, event: Any) -> None:
+            assert (error, during, event["id"]) == (order, "handle", "a")
+            stopping.set()
+
+        handlers = {"claim": leave_in_thread if threaded else leave, "other": other}
+        stage = DispatcherStage({"handlers": handlers, "on_error": failed})
+
+        async def drive() -> int:
+            await stage.outbox.give(an_event("b", topic="other"), an_event("a"))
+            await stopping.wait()
+            await turn()
+            held = stage.dispatcher.held
+            done.set()
+            return held
+
+        driven = asyncio.ensure_future(drive())
+        # In this task: the order ends the loop once it is raised by a task that the loop alone awaits.
+        with pytest.raises(type(order)) as raised:
+            await stage.dispatcher.run()
+        assert raised.value is order
+        assert await driven == 1
+        assert stage.outbox.of("acknowledge") == ["acknowledge b"]
+        assert len(stage.outbox.of("release a")) == 1
+        assert stage.dispatcher.held == 0
+
+    asyncio.run(whole())
+    assert other_ended == ["b"]
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     with running() as found:

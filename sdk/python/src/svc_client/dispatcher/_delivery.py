@@ -14,7 +14,7 @@ from .._cancellation import Cancellation
 from .._coroutines import is_coroutine_function
 from .._in_thread import in_thread
 from ._calls import repeat
-from ._errors import AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
+from ._errors import ORDERS, AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
 from ._hooks import Hooks
 from ._lease_keeper import LeaseKeepers
 from ._options import DeliveryContext, DispatcherEvent, During, EventHandler, Settings
@@ -40,6 +40,8 @@ class Surroundings:
     """Set when all work and all calls must end."""
     hooks: Hooks
     keepers: LeaseKeepers
+    obey: Callable[[BaseException], object]
+    """Stops the dispatcher: a handler has ended the program."""
 
 
 class Delivery:
@@ -107,7 +109,7 @@ class Delivery:
         if handler is None:
             return NoHandlerError(self.event["topic"])
         context, over = DeliveryContext(), Moment()
-        work = asyncio.ensure_future(_called(handler, self.event, context))
+        work = asyncio.ensure_future(self._attempt(handler, context))
         work.add_done_callback(over.come)
 
         def abort(reason: AbortReason) -> None:
@@ -133,12 +135,22 @@ class Delivery:
                 stack.callback(settings.world.after(settings.handler_timeout_seconds, late))
             await over.wait()
             if context.reason is None:
-                return asyncio.CancelledError() if work.cancelled() else work.exception()
+                return asyncio.CancelledError() if work.cancelled() else work.exception() or work.result()
             # Keep the key blocked until the handler ends, so that an obedient handler never overlaps the next event of
             # its key. Its return value is ignored: it may have stopped half-way.
             work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             await within(settings.world, settings.abort_grace_seconds, work)
             return DeliveryAborted(context.reason)
+
+    async def _attempt(self, handler: EventHandler, context: DeliveryContext) -> BaseException | None:
+        """Calls the handler. Returns an exception that addresses the program: raised in a task, it would end the loop,
+        and with it the other handlers."""
+        try:
+            await _called(handler, self.event, context)
+        except ORDERS as order:
+            self._around.obey(order)
+            return order
+        return None
 
     async def _acknowledge(self) -> None:
         outcome = await self._repeat(

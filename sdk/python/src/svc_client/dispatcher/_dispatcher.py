@@ -80,13 +80,16 @@ class Dispatcher:
         self._stopping, self._ending, self._over = Cancellation(), Cancellation(), Cancellation()
         self._hooks = Hooks(on_event, on_error)
         keepers = LeaseKeepers(self._settings, own_thread=isinstance(client, Client) and world is None)
-        self._around = Surroundings(self._settings, self._ending, self._over, self._hooks, keepers)
+        self._around = Surroundings(
+            self._settings, self._ending, self._over, self._hooks, keepers, self._obey
+        )
         self._renewals = keepers.renewals
         self._lanes, self._tasks = Lanes(), Tasks()
         self._held = 0
         self._changed: Moment | None = None
         self._leasing: asyncio.Task[None] | None = None
         self._stopped: asyncio.Task[None] | None = None
+        self._order: BaseException | None = None
 
     @property
     def held(self) -> int:
@@ -100,7 +103,8 @@ class Dispatcher:
             self._renewals.begin(self._leasing)
 
     async def run(self) -> None:
-        """Starts, and returns when the dispatcher has stopped. If its task is cancelled, as by Control-C, it stops."""
+        """Starts, and returns when the dispatcher has stopped. If its task is cancelled, as by Control-C, it stops. A
+        `SystemExit` or `KeyboardInterrupt` of a handler stops it too, and is raised here."""
         self.start()
         if self._leasing is None:
             raise SvcError("A dispatcher that was stopped stays stopped: create another one.")
@@ -108,14 +112,24 @@ class Dispatcher:
             await asyncio.shield(self._leasing)
         finally:
             await self.stop()
+        if self._order is not None:
+            raise self._order
 
     async def stop(self) -> None:
         """Stops leasing, releases events that were not begun, gives handlers the grace period, then aborts them and
         releases their events. Ends a few seconds after the grace period at the latest. An event on its last delivery is
         still begun: a release would dead-letter it without a try."""
+        await asyncio.shield(self._begin_stop())
+
+    def _begin_stop(self) -> asyncio.Task[None]:
         if self._stopped is None:
             self._stopped = asyncio.get_running_loop().create_task(self._stop())
-        await asyncio.shield(self._stopped)
+        return self._stopped
+
+    def _obey(self, order: BaseException) -> None:
+        """Stops in order: what a handler raised addresses the program."""
+        self._order = self._order or order
+        self._begin_stop()
 
     async def __aenter__(self) -> Self:
         self.start()

@@ -15,6 +15,9 @@ _MESSAGES: dict[AbortReason, str] = {
     "stopping": "the dispatcher stopped before the handler had ended",
 }
 
+ORDERS = (KeyboardInterrupt, SystemExit)
+"""Exceptions that address the program: they stop the dispatcher."""
+
 _LENGTH_MAX = 1_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
