@@ -1,6 +1,12 @@
 import { backoffMs } from './backoff.ts';
 import { repeat } from './calls.ts';
-import type { CallOptions, Hold, OutboxEvent, OutboxLease } from './client.ts';
+import {
+  type CallOptions,
+  type Hold,
+  OutboxCallError,
+  type OutboxEvent,
+  type OutboxLease,
+} from './client.ts';
 import { askedDelayMs, DeliveryAborted, errorText, NoHandlerError } from './errors.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { type DispatcherEvent, type ErrorContext, handlerOf, type Settled } from './options.ts';
@@ -9,6 +15,7 @@ import { within } from './world.ts';
 /** The delay of an event that was never begun: the shortest that the service accepts. */
 const AT_ONCE_MS = 1;
 const RELEASE_MS_MAX = 86_400_000;
+const LATE = 'the event came after the stop had ended: it stays leased until its lease expires';
 
 /** The part of the dispatcher that a delivery uses. */
 export interface DeliveryContext {
@@ -63,8 +70,13 @@ export class Delivery {
   /** Releases the event without having begun it. */
   async releaseUnbegun(): Promise<void> {
     this.#keeper.end();
-    await this.#release(AT_ONCE_MS, this.event.lastError ?? 'the dispatcher stopped before it began');
-    this.#context.report({ type: 'returned', event: this.event });
+    const { event } = this;
+    const { over, report, fail } = this.#context;
+    if (over.aborted) return fail(new OutboxCallError('transient', LATE), { during: 'release', event });
+    const reason = event.lastError ?? 'the dispatcher stopped before it began';
+    const outcome = await this.#release(AT_ONCE_MS, reason);
+    // Without an answer the event may stay leased: the errors of the calls say so.
+    if (outcome !== 'failed') report({ type: outcome === 'done' ? 'returned' : 'lost', event });
   }
 
   async #handle(): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
@@ -133,10 +145,10 @@ export class Delivery {
     return Math.min(Math.max(asked, AT_ONCE_MS), RELEASE_MS_MAX);
   }
 
-  async #release(retryInMs: number, error: string): Promise<void> {
+  #release(retryInMs: number, error: string) {
     const { client } = this.#context.options;
     const release = { retryAfterSeconds: retryInMs / 1000, error };
-    await this.#repeat('release', (call) => client.release(this.#hold, release, call));
+    return this.#repeat('release', (call) => client.release(this.#hold, release, call));
   }
 
   #repeat(during: 'acknowledge' | 'release', call: (options: CallOptions) => Promise<void>) {

@@ -14,7 +14,7 @@ import { pause, within } from './world.ts';
 
 /** The time that a lease call may take in addition to its wait. */
 const LEASE_CALL_MS = 30_000;
-/** The time that the last releases of a stop may take. */
+/** The time that an aborted lease call may take at a stop, and that the last releases of the stop may take. */
 const LAST_CALLS_MS = 3_000;
 
 /**
@@ -29,6 +29,8 @@ export class Dispatcher {
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   readonly #over = new AbortController();
+  /** The lease calls without an answer, with those that were given up. */
+  readonly #calls = new Set<Promise<unknown>>();
   #held = 0;
   #leasing: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
@@ -82,6 +84,8 @@ export class Dispatcher {
 
   async #idle(): Promise<void> {
     await this.#leasing;
+    // An aborted call may still bring events, which must be released before the end.
+    await within(this.#options.world, LAST_CALLS_MS, Promise.allSettled(this.#calls));
     while (this.#held > 0) await this.#changed.promise;
   }
 
@@ -121,13 +125,22 @@ export class Dispatcher {
   #leaseOnce(maxItems: number): Promise<readonly OutboxLease[]> {
     const { client, world, tenantId, consumerId, leaseSeconds, waitSeconds } = this.#options;
     const request = { tenantId, consumerId, maxItems, leaseSeconds, waitSeconds };
-    return bounded(world, waitSeconds * 1000 + LEASE_CALL_MS, this.#stopping.signal, async (signal) => {
+    const call = async (signal: AbortSignal) => {
       const leases = await client.lease(request, { signal });
       // Release events of an answer that came too late: otherwise they stay leased until expiry.
       if (!signal.aborted) return leases;
       this.#accept(leases);
       return [];
-    });
+    };
+    const timeoutMs = waitSeconds * 1000 + LEASE_CALL_MS;
+    return bounded(world, timeoutMs, this.#stopping.signal, (signal) => this.#kept(call(signal)));
+  }
+
+  #kept<T>(call: Promise<T>): Promise<T> {
+    this.#calls.add(call);
+    const ended = () => this.#calls.delete(call);
+    call.then(ended, ended);
+    return call;
   }
 
   #accept(leases: readonly OutboxLease[]): void {

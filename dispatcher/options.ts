@@ -34,7 +34,7 @@ export type DispatcherEvent =
     }
   /** The lease was lost before or during handling. */
   | { readonly type: 'lost'; readonly event: OutboxEvent }
-  /** The dispatcher stopped and released the event without having begun it. */
+  /** The dispatcher stopped, and the service has taken back the event, which was not begun. */
   | { readonly type: 'returned'; readonly event: OutboxEvent };
 
 /** The subject of a reported error. */

@@ -43,6 +43,8 @@ describe('stop', () => {
       await stage.handler.end('a');
       const begun = stage.handler.begun.includes('b');
       if (begun) await stage.handler.end('b');
+      // A call that began before the stop.
+      await stage.outbox.give();
       expect(stage.outbox.of('release b')).toHaveLength(begun ? 0 : 1);
       expect(stage.dispatcher.held).toBe(0);
       expect(stop.ended).toBe(true);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from .._cancellation import Cancellation
 from ._options import Backoff
@@ -12,6 +12,9 @@ from ._outbox import OutboxCallError, failure_of
 from ._timers import DispatcherWorld, Moment, pause
 
 T = TypeVar("T")
+
+CallOutcome: TypeAlias = Literal["done", "lost", "failed"]
+"""`failed`: it was refused, or had no answer in time."""
 
 _CALL_BACKOFF = Backoff(0.5, 15.0)
 
@@ -53,7 +56,7 @@ async def repeat(
     signal: Cancellation,
     on_error: Callable[[BaseException], object],
     call: Callable[[Cancellation], Awaitable[None]],
-) -> Literal["done", "lost", "failed"]:
+) -> CallOutcome:
     """Repeats a call while its failures are transient. No try starts after `until`: its effect would come too late."""
     tries = 0
     while True:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal, cast
 from .._cancellation import Cancellation
 from .._coroutines import is_coroutine_function
 from .._in_thread import in_thread
-from ._calls import repeat
+from ._calls import CallOutcome, repeat
 from ._errors import ORDERS, AbortReason, DeliveryAborted, NoHandlerError, asked_delay, error_text
 from ._hooks import Hooks
 from ._lease_keeper import LeaseKeepers
 from ._options import DeliveryContext, DispatcherEvent, During, EventHandler, Settings
-from ._outbox import Hold
+from ._outbox import Hold, OutboxCallError
 from ._timers import Moment, within
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # The delay of an event that was never begun: the shortest that the service accepts.
 _AT_ONCE_SECONDS = 0.001
 _RELEASE_SECONDS_MAX = 86_400.0
+_LATE = "the event came after the stop had ended: it stays leased until its lease expires"
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,16 @@ class Delivery:
     async def release_unbegun(self) -> None:
         """Releases the event without having begun it."""
         self._keeper.end()
+        if self._around.over.cancelled:
+            self._around.hooks.fail(OutboxCallError("transient", _LATE), "release", self.event)
+            return
         reason = self.event["lastError"] or "the dispatcher stopped before it began"
-        await self._release(_AT_ONCE_SECONDS, reason)
-        self._around.hooks.report(DispatcherEvent("returned", self.event))
+        outcome = await self._release(_AT_ONCE_SECONDS, reason)
+        # Without an answer the event may stay leased: the errors of the calls say so.
+        if outcome != "failed":
+            self._around.hooks.report(
+                DispatcherEvent("returned" if outcome == "done" else "lost", self.event)
+            )
 
     async def _handle(self) -> BaseException | None:
         """The exception of the handler, or the one that counts as its exception."""
@@ -183,14 +191,12 @@ class Delivery:
             return self._settings.backoff.delay(self.event["deliveryCount"], self._settings.world.random())
         return min(max(asked, _AT_ONCE_SECONDS), _RELEASE_SECONDS_MAX)
 
-    async def _release(self, delay: float, reason: str) -> None:
-        await self._repeat(
+    async def _release(self, delay: float, reason: str) -> CallOutcome:
+        return await self._repeat(
             "release", lambda signal: self._settings.outbox.release(self._hold, delay, reason, signal)
         )
 
-    async def _repeat(
-        self, during: During, call: Callable[[Cancellation], Awaitable[None]]
-    ) -> Literal["done", "lost", "failed"]:
+    async def _repeat(self, during: During, call: Callable[[Cancellation], Awaitable[None]]) -> CallOutcome:
         return await repeat(
             self._settings.world,
             lambda: self._keeper.until,

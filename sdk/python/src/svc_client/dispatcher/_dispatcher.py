@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 from .._cancellation import Cancellation
 from .._client import Client
 from .._errors import SvcError
-from ._calls import bounded, retry_delay
+from ._calls import retry_delay
 from ._delivery import Delivery, Surroundings
 from ._hooks import Hooks
 from ._lanes import Lanes
+from ._lease_calls import LeaseCalls, Leases
 from ._lease_keeper import LeaseKeepers
 from ._options import Backoff, DispatcherEvent, EventHandler, OnError, OnEvent, Settings
-from ._outbox import ClientOutbox, LeaseRequest, Outbox
+from ._outbox import ClientOutbox, Outbox
 from ._timers import DispatcherWorld, Machine, Moment, Tasks, pause, within
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .._generated import models
-
-# The time of a lease call in addition to its wait, and that of the last releases of a stop.
-_LEASE_CALL_SECONDS = 30.0
+# The time of an aborted lease call at a stop, and that of the last releases of the stop.
 _LAST_CALLS_SECONDS = 3.0
 
 
@@ -84,6 +82,7 @@ class Dispatcher:
             self._settings, self._ending, self._over, self._hooks, keepers, self._obey
         )
         self._renewals = keepers.renewals
+        self._calls = LeaseCalls(self._settings, self._stopping, self._accept)
         self._lanes, self._tasks = Lanes(), Tasks()
         self._held = 0
         self._changed: Moment | None = None
@@ -155,6 +154,8 @@ class Dispatcher:
     async def _idle(self) -> None:
         if self._leasing is not None:
             await self._leasing
+        # An aborted call may still bring events, which must be released before the end.
+        await self._calls.ended(_LAST_CALLS_SECONDS)
         while self._held > 0:
             await self._change()
 
@@ -169,7 +170,7 @@ class Dispatcher:
                 continue
             began = world.now()
             try:
-                leases = await self._lease_once(min(free, settings.batch_size))
+                leases = await self._calls.lease(min(free, settings.batch_size))
             except Exception as error:
                 failures += 1
                 if self._is_stopping():
@@ -189,24 +190,7 @@ class Dispatcher:
     def _is_stopping(self) -> bool:
         return self._stopping.cancelled
 
-    async def _lease_once(self, most: int) -> Sequence[tuple[models.CanonicalOutboxEvent, str]]:
-        settings = self._settings
-        request = LeaseRequest(
-            settings.tenant_id, settings.consumer_id, most, settings.lease_seconds, settings.wait_seconds
-        )
-
-        async def call(signal: Cancellation) -> Sequence[tuple[models.CanonicalOutboxEvent, str]]:
-            leases = await settings.outbox.lease(request, signal)
-            if not signal.cancelled:
-                return leases
-            # Take the events of an answer that came too late: otherwise they stay leased until expiry.
-            self._accept(leases)
-            return []
-
-        seconds = settings.wait_seconds + _LEASE_CALL_SECONDS
-        return await bounded(settings.world, seconds, self._stopping, call)
-
-    def _accept(self, leases: Sequence[tuple[models.CanonicalOutboxEvent, str]]) -> None:
+    def _accept(self, leases: Leases) -> None:
         if len(leases) == 0:
             return
         deliveries = [Delivery(self._around, event, token) for event, token in leases]

@@ -59,7 +59,7 @@ class DispatcherEvent:
 
     type: Literal["leased", "delivered", "unacknowledged", "failed", "lost", "returned"]
     """`unacknowledged`: handled, but the event returns; `failed`: the handler failed; `returned`: released at a stop
-    before the handler began."""
+    before the handler began, and the service has answered."""
     event: models.CanonicalOutboxEvent | None = None
     count: int | None = None
     """Of `leased`."""
