@@ -35,7 +35,7 @@ def test_a_loop_that_is_closed_before_a_handler_begins_ends_the_wait_for_it(turn
     scheduled = loop.call_soon_threadsafe
 
     def call_soon(call: Any, *given: Any) -> Any:
-        # One turn of the loop creates the task, whose first step is for the next one.
+        # One turn of the loop creates the tasks, whose first step is for the next one.
         handle = scheduled(call, *given)
         queued.set()
         return handle
@@ -48,7 +48,8 @@ def test_a_loop_that_is_closed_before_a_handler_begins_ends_the_wait_for_it(turn
         loop.call_soon(loop.stop)
         loop.run_forever()
     left = asyncio.all_tasks(loop)
-    assert len(left) == turns
+    # The task of the handler, and the one that watches for the end of the loop.
+    assert len(left) == 2 * turns
     loop.close()
     waiting.join(60)
     assert found == [None]
