@@ -110,6 +110,9 @@ function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Model
 /** The first text that the schema accepts is the value: characters that need encoding, or plain ones. */
 const TEXTS = { everything: "ä b:'(1)*!~&=+", plain: 'sample-1' } as const;
 
+/** The value of a parameter whose value no example gives. */
+export const PLACEHOLDER: string = TEXTS.plain;
+
 type Scalar = string | number | boolean;
 
 function valueOf({ type, example }: SdkParameter, everything: boolean): Scalar {
