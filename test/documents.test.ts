@@ -16,3 +16,19 @@ it.each(pages)('every link of %s leads somewhere', (page) => {
     expect(existsSync(join(dirname(page), target)), `${page} links to ${target}`).toBe(true);
   }
 });
+
+it.each(pages)('no two sections of %s have one name under one heading', (page) => {
+  const above: string[] = [];
+  const seen = new Set<string>();
+  const lines = readFileSync(page, 'utf8')
+    .replaceAll(/^(```|~~~).*?^\1/gms, '')
+    .split('\n');
+  for (const line of lines) {
+    const [, marks = '', title] = /^(#{1,6}) +(.+?) *$/.exec(line) ?? [];
+    if (title === undefined) continue;
+    above.splice(marks.length - 1, above.length, title);
+    const place = above.join(' / ');
+    expect(seen, `${page}: ${place}`).not.toContain(place);
+    seen.add(place);
+  }
+});
