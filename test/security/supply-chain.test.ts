@@ -159,35 +159,6 @@ describe('P02: nothing runs while it is installed', () => {
   });
 });
 
-/** `overrides` puts another package under these names, so code that loads one of them would get that package. */
-describe('the names that package.json gives to another package', () => {
-  const replaced = Object.keys(description.overrides.recheck);
-
-  test('are wanted by the checker of patterns alone', () => {
-    const wanting = locked.filter(([, { dependencies, devDependencies, optionalDependencies }]) =>
-      replaced.some((name) => name in { ...dependencies, ...devDependencies, ...optionalDependencies }),
-    );
-    expect(wanting.map(([path]) => path)).toEqual(['node_modules/recheck']);
-    const { stdout } = spawnSync('git', ['grep', '-lE', replaced.join('|'), '--', ':!*.md'], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    expect(stdout.trim().split('\n')).toEqual(['package-lock.json', 'package.json']);
-  });
-
-  test('are loaded by no check of a pattern', () => {
-    const program = `const Module = require('node:module');
-      const { _resolveFilename: resolve } = Module;
-      Module._resolveFilename = function (name, ...more) {
-        if (/^recheck-/.test(name)) console.log(name);
-        return resolve.call(this, name, ...more);
-      };
-      import('./contracts/generate/linear-pattern.ts').then(({ patternStatus }) => console.log(patternStatus('^(a|a)*$', '')));`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' });
-    expect([stdout.trim(), stderr]).toEqual(['vulnerable', '']);
-  });
-});
-
 /** The packages whose code is deployed. A new one is a decision: what does it do, who keeps it, what does it bring along? */
 const BUNDLED = `
 @google-cloud/firestore @google-cloud/firestore-api @google-cloud/tasks @grpc/grpc-js @grpc/proto-loader @js-sdsl/ordered-map
