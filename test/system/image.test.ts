@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import {
   chownSync,
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -35,17 +37,21 @@ function owned(name: string, user: number): string {
 describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, () => {
   let image: Image;
   let settings: string;
+  let keys: string;
 
   beforeAll(async () => {
     const { archive } = await buildServer(join(folder, 'dist'));
     image = Image.build(folder, archive, description.version);
-    settings = owned('settings', 10001);
+    [settings, keys] = [owned('settings', 10001), owned('keys', 10001)];
     await using made = image.run({
       entrypoint: 'svc',
       args: ['init', '--tenant', 'acme', '--product', 'shop', '--yes'],
       volumes: { '/etc/svc': settings },
     });
     expect(await made.exit, made.stderr).toEqual({ code: 0, signal: null });
+    // The line of the page, in the folder of a reader.
+    const [line = 'false'] = /^mv .*$/m.exec(readFileSync(join(root, 'docs/image.md'), 'utf8')) ?? [];
+    execFileSync('sh', ['-euc', line], { cwd: folder });
   });
 
   const volumesOf = (data: string) => ({ '/etc/svc:ro': settings, '/var/lib/svc': data });
@@ -73,7 +79,7 @@ describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, (
   }
 
   async function commit(url: string): Promise<unknown> {
-    const token = join(settings, 'app.token');
+    const token = join(keys, 'app.token');
     const answer = await fetch(`${url}/canonical/tenants/acme/transactions`, {
       method: 'POST',
       headers: {
@@ -103,6 +109,25 @@ describe.skipIf(imageMissing !== undefined)(`the image ${imageMissing ?? ''}`, (
       'org.opencontainers.image.licenses': description.license,
     });
     expect(config.Env.filter((line) => /key|token|secret|password/i.test(line))).toEqual([]);
+  });
+
+  test('serves from a folder without the signing key and without tokens, whose key signs the next one', async () => {
+    expect(readdirSync(settings).sort()).toEqual([
+      'identity-keys.json',
+      'svcsettings.json',
+      'svcsettings.schema.json',
+    ]);
+    const page = readFileSync(join(root, 'docs/image.md'), 'utf8');
+    const [, line = ''] = /^ {2}(identity-token .*)$/m.exec(page) ?? [];
+    rmSync(join(keys, 'app.token'));
+    await using signed = image.run({
+      entrypoint: 'svc',
+      args: line.split(' '),
+      volumes: { '/etc/svc:ro': settings, '/keys': keys },
+    });
+    expect(await signed.exit, signed.stderr).toEqual({ code: 0, signal: null });
+    // The commits of the other tests send it.
+    expect(existsSync(join(keys, 'app.token'))).toBe(true);
   });
 
   test('does not start without settings, and names the command that writes them', async () => {
