@@ -64,6 +64,20 @@ withTools('the packages of a release', () => {
       expect(readFileSync(join(second, name)).equals(readFileSync(join(first, name))), name).toBe(true);
   });
 
+  test('have the sizes that the page on performance gives, within a twentieth', () => {
+    const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+    const table = page.split('## Sizes of packages')[1]?.split('\n\n')[2] ?? '';
+    const said = [...table.matchAll(/^\| `[^|]+ \| ([\d,]+) \|/gm)].map(([, kB = '']) =>
+      Number(kB.replace(',', '')),
+    );
+    // The rows stand in the order of the recipes.
+    const kB = reports.map(({ bytes }) => bytes / 1000);
+    for (const [at, { file }] of reports.entries()) {
+      const [given = 0, made = 0] = [said[at], kB[at]];
+      expect(Math.abs(given - made), `${file}: ${given} kB, and ${made} made`).toBeLessThan(made / 20);
+    }
+  });
+
   test.each(npm.map(({ id }) => id))('%s has what a registry shows', async (id) => {
     const text = readFileSync(join(await unpacked(id), 'package.json'), 'utf8');
     const manifest = JSON.parse(text) as Readonly<Record<string, unknown>>;
