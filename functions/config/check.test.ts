@@ -208,6 +208,15 @@ describe('a doubtful setting is a warning with its setting and a remedy', () => 
       /no policy grants worker/,
     ],
     [
+      'a handler that every product excludes',
+      {
+        ...executionPolicy({ AllowedOperations: ['start_run', 'worker'], WorkerId: 'w' }),
+        ExecutionRuntime: { ...runtime, ProductPolicies: [{ ProductId: 'p', AllowedHandlerIds: ['other'] }] },
+      },
+      'ExecutionRuntime:ExternalHandlers:0',
+      /every product excludes the handler refund\.pay/,
+    ],
+    [
       'a tenant that the product refuses',
       {
         ...executionPolicy({ AllowedTenantIds: ['t'] }),

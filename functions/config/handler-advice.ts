@@ -9,6 +9,7 @@ export function handlerAdvice(settings: Settings): readonly Advice[] {
   return [
     ...unknownHandlers(settings),
     ...deadGrants(settings),
+    ...excluded(settings),
     ...(execution.plugins.length === 0 ? unstartable(settings) : []),
   ];
 }
@@ -56,6 +57,25 @@ function deadGrants({ executionAccess, execution }: Settings): Advice[] {
         }));
     });
   });
+}
+
+/** Handlers that the policy of every product excludes. */
+function excluded({ execution }: Settings): Advice[] {
+  const { externalHandlers, productPolicies } = execution;
+  const isAllowed = (handlerId: string) =>
+    productPolicies.some(
+      ({ AllowedHandlerIds = [] }) => AllowedHandlerIds.length === 0 || AllowedHandlerIds.includes(handlerId),
+    );
+  if (productPolicies.length === 0) return [];
+  return externalHandlers.flatMap(({ HandlerId = '' }, index) =>
+    isAllowed(HandlerId)
+      ? []
+      : {
+          key: `${handlersKey}:${index}`,
+          message: `every product excludes the handler ${HandlerId}: no caller can start its runs`,
+          remedy: `Add it to AllowedHandlerIds of a product in ${productsKey}.`,
+        },
+  );
 }
 
 /** Warnings for handlers that no grant lets a caller start, or a worker execute. */

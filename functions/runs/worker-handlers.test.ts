@@ -118,7 +118,9 @@ test('a handler that the product policies exclude is as unknown as one that does
   expect(name(['known', 'none'], [], excluded)).toEqual(['known', 'none']);
   expect(registry.get('none')).toBeUndefined();
   expect(new Set(lines.map(({ message }) => message))).toEqual(
-    new Set(['A worker asks for runs of a handler that the product policies exclude for its tenants']),
+    new Set([
+      'A worker asks for runs of a handler that ExecutionRuntime:ProductPolicies exclude for its tenants',
+    ]),
   );
 });
 

@@ -101,7 +101,7 @@ export class WorkerHandlers {
   #line(handlerId: string, { mayStart }: Naming): string {
     const { accepts, settings } = this.#options;
     if (!mayStart(handlerId))
-      return 'A worker asks for runs of a handler that the product policies exclude for its tenants';
+      return 'A worker asks for runs of a handler that ExecutionRuntime:ProductPolicies exclude for its tenants';
     if (accepts)
       return `A worker asks for runs of a handler that its calls cannot add: add it to ${settings.named}, if it is yours`;
     return `A worker asks for runs of a handler that the settings lack: add it to ${settings.named}`;
