@@ -278,8 +278,9 @@ def test_an_answer_that_is_no_http(sdk: Flavour, garbage: bytes) -> None:
 def test_no_server_listens(sdk: Flavour) -> None:
     with Stage(answer({})) as stage:
         address = stage.address
-    with pytest.raises(APIConnectionError):
+    with pytest.raises(APIConnectionError) as failed:
         sdk.call(sdk.client(address, **ONCE), "health")
+    assert str(failed.value).startswith(f"health: the connection to {address} failed")
 
 
 def test_a_redirect_is_not_followed_and_said_to_be_one(sdk: Flavour) -> None:

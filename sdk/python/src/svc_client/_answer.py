@@ -94,6 +94,8 @@ class Plan:
     max_retries: int
     bytes_max: int
     """The longest body to hold in memory."""
+    server: str
+    """The origin of the address."""
 
     def question(self, error: SvcError, failures: int, world: World | AsyncWorld) -> RetryQuestion:
         """Asks whether there is a next attempt."""
@@ -113,7 +115,7 @@ class Plan:
         return APITimeoutError(message, operation=self.operation.id)
 
     def broken(self) -> APIConnectionError:
-        message = f"{self.operation.name}: the connection failed, and no whole answer came."
+        message = f"{self.operation.name}: the connection to {self.server} failed, and no whole answer came."
         return APIConnectionError(message, operation=self.operation.id)
 
     def aborted(self) -> APIAbortError:
