@@ -10,13 +10,14 @@ import threading
 from typing import Any
 
 import pytest
-from stage import Stage, silence
+from stage import Clock, Stage, silence
 from typing_tools import PACKAGE
-from workers import Protocol, client_of, seen_by, still, wait, worker_of
+from workers import Protocol, client_of, jumping, seen_by, still, wait, worker_of
 
 from svc_client import SvcError
-from svc_client.worker import PluginHandler, RunFailure, Worker, stop_on_signals
+from svc_client.worker import PluginHandler, RunFailure, Worker, WorkerLog, stop_on_signals
 from svc_client.worker._endings import prose
+from svc_client.worker._log import to_logging
 
 ADDRESS = "http://127.0.0.1:1"
 
@@ -124,6 +125,46 @@ def test_says_what_happens_to_the_logger_of_its_name(caplog: pytest.LogCaptureFi
     assert failed.getMessage() == "The handler failed. (run 7, handler h)"
     assert "ValueError" in caplog.text
     assert "canary" not in caplog.text
+
+
+def test_an_expected_failure_is_one_line_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    def work(context: Any) -> None:
+        raise RunFailure("the order\nhas no lines", failure_class="validation")
+
+    with Stage(Protocol()) as stage, client_of(stage) as client, caplog.at_level(logging.INFO):
+        assert Worker(client, worker_id="w", handlers={"h": work}).deliver("7") == "executed"
+    [said] = [each for each in caplog.records if each.levelno == logging.WARNING]
+    assert said.getMessage() == "The handler failed. validation: the order has no lines (run 7, handler h)"
+    assert "Traceback" not in caplog.text
+
+
+def test_a_traceback_of_an_expected_failure_stands_at_the_level_of_details(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    to_logging(WorkerLog("warning", "The handler failed.", error=RunFailure("no")))
+    assert "RunFailure" not in caplog.text
+    with caplog.at_level(logging.DEBUG, "svc_client.worker"):
+        to_logging(WorkerLog("warning", "The handler failed.", error=RunFailure("no")))
+    assert [each.levelno for each in caplog.records if each.exc_info] == [logging.DEBUG]
+
+
+def test_a_service_that_is_out_of_reach_is_one_line_that_names_its_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Stage(Protocol()) as stage:
+        address = stage.address
+    clock = Clock()
+    clock.chance = 1.0
+    with client_of(address, world=jumping(clock)) as client, caplog.at_level(logging.INFO):
+        worker = Worker(client, worker_id="w", handlers={"h": still})
+        assert worker._polling.next() is None
+    [said] = caplog.records
+    assert said.levelno == logging.WARNING
+    assert said.getMessage().startswith(
+        f"No connection to {address} (base_url / SVC_BASE_URL); next try in 0.5 s. APIConnectionError: "
+    )
+    assert "\n" not in said.getMessage()
+    assert "Traceback" not in caplog.text
 
 
 def test_a_signal_stops_it_and_a_second_one_does_not_wait() -> None:

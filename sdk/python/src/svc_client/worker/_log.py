@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from .._errors import SvcError
 from .._logging import CredentialFilter
-from ._endings import ORDERS
+from ._endings import ORDERS, RunFailure
 
 if TYPE_CHECKING:
     from .._generated import models
@@ -39,7 +40,28 @@ _logger.addFilter(CredentialFilter())
 def to_logging(said: WorkerLog) -> None:
     """The default log: the logger `svc_client.worker`."""
     of = "" if said.run_id is None else f" (run {said.run_id}, handler {said.handler_id})"
-    _logger.log(_LEVELS[said.level], "%s%s", said.message, of, exc_info=said.error)
+    brief = None if said.error is None else _brief(said.level, said.error)
+    if brief is None:
+        _logger.log(_LEVELS[said.level], "%s%s", said.message, of, exc_info=said.error)
+        return
+    _logger.log(_LEVELS[said.level], "%s %s%s", said.message, brief, of)
+    _logger.debug("%s%s", said.message, of, exc_info=said.error)
+
+
+def _brief(level: LogLevel, error: BaseException) -> str | None:
+    """One line for an error that the program expects, whose traceback names no fault: a `RunFailure`, and an error of
+    the client that the worker survives. None for any other error."""
+    if isinstance(error, RunFailure):
+        return _line(f"{error.failure_class}: {error}")
+    if isinstance(error, SvcError) and level != "error":
+        # The cause of a failed connection says why, such as "Connection refused".
+        cause = "" if error.__cause__ is None else f" ({error.__cause__})"
+        return _line(f"{type(error).__name__}: {error}{cause}")
+    return None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class Log:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from .._cancellation import Cancellation
-from .._errors import APIAbortError
+from .._errors import APIAbortError, APIConnectionError, APITimeoutError
 from .._waiting import PAUSE_SECONDS_MAX, PAUSE_SECONDS_MIN
 from ._endings import ORDERS
 from ._lease import HeldLease
@@ -75,8 +75,8 @@ class Polling:
                 raise
             except BaseException as error:
                 self._failures += 1
-                self._log.say("warning", "No run could be leased.", error=error)
                 pause = pause_after(self._failures, error, self._world.random(), _FAILURE_SECONDS_MAX)
+                self._log.say("warning", self._failure(error, pause), error=error)
                 self._world.sleep(pause, self._stopping.event)
                 return None
             self._failures = 0
@@ -85,6 +85,12 @@ class Polling:
             else:
                 self._idle_pause = PAUSE_SECONDS_MIN
             return held
+
+    def _failure(self, error: BaseException, pause: float) -> str:
+        if not isinstance(error, APIConnectionError) or isinstance(error, APITimeoutError):
+            return "No run could be leased."
+        next_try = f"next try in {pause:.1f} s"
+        return f"No connection to {self._client.base_url} (base_url / SVC_BASE_URL); {next_try}."
 
     def _rest(self, begun: float) -> None:
         """Pauses after an immediate answer: the service has too many waiting calls, or the worker asked for no wait."""
