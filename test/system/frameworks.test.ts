@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Peer } from '../bench/install-peer.ts';
-import { DELIVERED, Workshop } from './frameworks.ts';
+import { DELIVERED, SHOWN, Workshop } from './frameworks.ts';
 
 let workshop: Workshop;
 beforeAll(async () => {
@@ -57,5 +57,6 @@ test.for(Object.entries(frameworks))(
     await using running = workshop.program(made.place, [program]);
     const [address] = await running.says(/http:\/\/\S+/);
     expect(await workshop.pushedTo(address)).toEqual(DELIVERED);
+    expect(await workshop.tried(made.place, address)).toEqual(SHOWN);
   },
 );

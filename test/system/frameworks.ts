@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SvcClient } from '../../sdk/typescript/src/index.ts';
 import { installPeer, type Peer } from '../bench/install-peer.ts';
-import { furnish, Reader } from './guides.ts';
+import { furnish, programOf, promisedBy, Reader } from './guides.ts';
 import { Program, root } from './program.ts';
 
 /** The recipes of docs/delivery.md, and how they are run with the real frameworks: the lock file names none of them. */
@@ -18,6 +18,9 @@ const recipes: ReadonlyMap<string, string> = new Map(
     ([, file = '', text = '']) => [file, text] as const,
   ),
 );
+
+const TRIED = programOf(page, 'sh');
+export const SHOWN: readonly string[] = promisedBy(TRIED);
 
 /** What each delivery of `pushedTo` answers, and the result of its run. */
 export const DELIVERED: readonly unknown[] = [
@@ -92,6 +95,17 @@ export class Workshop implements AsyncDisposable {
       await send(message, { authorization: QUEUE }),
     ];
     return [...answers, (await client.getExecutionRun(run.id)).result];
+  }
+
+  /** The output of the commands with which the page delivers a run, sent to this program instead. */
+  async tried(place: string, address: string): Promise<readonly string[]> {
+    const commands = TRIED.replace('http://127.0.0.1:5220', this.#reader.address).replace(
+      'http://127.0.0.1:8080',
+      address.replace(/\/$/, ''),
+    );
+    await using running = new Program(['-euc', commands], { cwd: place, command: 'sh', env: {} });
+    await running.exit;
+    return running.stdout.trim().split('\n');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
