@@ -94,8 +94,7 @@ class Plan:
     max_retries: int
     bytes_max: int
     """The longest body to hold in memory."""
-    server: str
-    """The origin of the address."""
+    base_url: str
 
     def question(self, error: SvcError, failures: int, world: World | AsyncWorld) -> RetryQuestion:
         """Asks whether there is a next attempt."""
@@ -115,7 +114,8 @@ class Plan:
         return APITimeoutError(message, operation=self.operation.id)
 
     def broken(self) -> APIConnectionError:
-        message = f"{self.operation.name}: the connection to {self.server} failed, and no whole answer came."
+        target = f"{self.request.method} {self.base_url}{self.request.target.partition('?')[0]}"
+        message = f"{self.operation.name}: the connection failed, and no whole answer came: {target}"
         return APIConnectionError(message, operation=self.operation.id)
 
     def aborted(self) -> APIAbortError:

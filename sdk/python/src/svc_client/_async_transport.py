@@ -109,7 +109,7 @@ async def exchange(
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
     bytes_max = check_response_bytes(options.get("max_response_bytes", settings.max_response_bytes))
     request = wire_request(operation, given, settings, check_call(options), world.random)
-    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max, settings.server)
+    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max, settings.base_url)
     failures = 0
     while True:
         try:

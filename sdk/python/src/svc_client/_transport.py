@@ -49,7 +49,7 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
     bytes_max = check_response_bytes(options.get("max_response_bytes", settings.max_response_bytes))
     request = wire_request(operation, given, settings, options, world.random)
-    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max, settings.server)
+    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max, settings.base_url)
     cancellation = options.get("cancellation")
     limit = Limit(world.now, plan.until, cancellation)
     failures = 0
