@@ -48,7 +48,8 @@ export function checkConfiguration(input: ConfigurationInput): CheckedConfigurat
 function remedyOf({ key, source, message }: Fault): string {
   const meant = /did you mean ([^?\s]+)\?/.exec(message)?.[1];
   if (meant !== undefined) return `Rename it to ${meant}, or remove it.`;
-  if (message.startsWith('is not known')) return 'Remove it: svc config schema lists the known settings.';
+  if (/^(is not known|unknown option)/.test(message))
+    return 'Remove it: svc config schema lists the known settings.';
   if (message.startsWith('is given twice')) return 'Keep one of the two values.';
   if (message.startsWith('comes from several sources')) return `Keep the list in one of ${source}.`;
   if (message === 'does not exist') return 'Correct the path. svc init writes a settings file.';

@@ -7,7 +7,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Whether the fault is of a whole file, not of a setting in it. */
+/** Whether the fault is of a whole file or of the command line, not of a setting in it. */
 export function isOfFile({ key, source }: Pick<Fault, 'key' | 'source'>): boolean {
   return key === source;
 }

@@ -212,6 +212,23 @@ describe('faults', () => {
       /Server:Host|port \| command line \| needs a value/,
     ],
     [
+      'an option that is no setting',
+      { argv: ['--nope'] },
+      /^command line \| command line \| unknown option --nope \(--help lists them\)$/m,
+    ],
+    ['a mistyped option', { argv: ['--prot'] }, /unknown option --prot; did you mean --port\?/],
+    [
+      'a mistyped command',
+      { argv: ['devv'] },
+      /^command line \| command line \| unknown command devv; did you mean dev\?$/m,
+    ],
+    ['a command that is an option', { argv: ['help'] }, /unknown command help; did you mean --help\?/],
+    [
+      'a command name after an option',
+      { argv: ['--port=0', 'devv'] },
+      /argument 2 \| command line \| options are written/,
+    ],
+    [
       'mixed keys',
       { env: { Server__ApiKeys__0: 'a' }, argv: ['--Server:ApiKeys:1=b'] },
       /Server:ApiKeys \| environment variable Server__ApiKeys__0, command line \| comes from several sources/,

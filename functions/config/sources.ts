@@ -1,4 +1,4 @@
-import { distance } from '../kernel/near-names.ts';
+import { distance, nearName } from '../kernel/near-names.ts';
 import { repeatedMember } from '../kernel/repeated-member.ts';
 import type { Fault } from './fault.ts';
 import { type Entry, emptyList } from './node.ts';
@@ -169,6 +169,8 @@ export function fromVariables(env: Variables): SourceEntries {
   return { entries, faults: [] };
 }
 
+const source = 'command line';
+
 /** `--Key=value` and `--Key value`. */
 export function fromArguments(argv: readonly string[]): SourceEntries {
   const keys = new Map(
@@ -176,22 +178,46 @@ export function fromArguments(argv: readonly string[]): SourceEntries {
   );
   const entries: Omit<Entry, 'rank'>[] = [];
   const faults: Fault[] = [];
-  const source = 'command line';
   for (let at = 0; at < argv.length; at += 1) {
     const argument = argv[at] ?? '';
     const option = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
     if (option === null) {
-      // Not quoted: it may be a secret whose option name was forgotten.
-      faults.push({ key: `argument ${at + 1}`, source, message: 'options are written --Key=value' });
+      faults.push(wordFault(argument, at));
       continue;
     }
     const [, name = '', joined] = option;
     const next = argv[at + 1];
     const value = joined ?? (next === undefined || next.startsWith('--') ? undefined : next);
     if (joined === undefined && value !== undefined) at += 1;
-    if (value === undefined) faults.push({ key: name, source, message: 'needs a value: --Key=value' });
+    if (value === undefined) faults.push(valueFault(name, keys));
     else if (value.trim() !== '' || isItem(name))
       entries.push({ key: keys.get(name.toLowerCase()) ?? ownKey(name), value, source });
   }
   return { entries, faults };
+}
+
+/** The words that start the server in another way, as its `--help` lists them. */
+const commands = new Map([
+  ['dev', 'dev'],
+  ['help', '--help'],
+  ['version', '--version'],
+]);
+
+/** The fault of a word that is neither an option nor its value. */
+function wordFault(word: string, at: number): Fault {
+  // Any other word is not quoted: it may be a secret whose option name was forgotten.
+  const near =
+    at === 0 ? [...commands].find(([command]) => distance(command, word.slice(0, 20)) <= 1) : undefined;
+  if (near === undefined)
+    return { key: `argument ${at + 1}`, source, message: 'options are written --Key=value' };
+  return { key: source, source, message: `unknown command ${word}; did you mean ${near[1]}?` };
+}
+
+/** The fault of an option without a value. */
+function valueFault(name: string, options: ReadonlyMap<string, string>): Fault {
+  if (options.has(name.toLowerCase()) || isPlace(name))
+    return { key: name, source, message: 'needs a value: --Key=value' };
+  const near = nearName(name, [...options.keys(), 'help', 'version', 'settings']);
+  const hint = near === undefined ? ' (--help lists them)' : `; did you mean --${near}?`;
+  return { key: source, source, message: `unknown option --${name.slice(0, 64)}${hint}` };
 }
