@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util';
 import { type Command, Option } from 'commander';
 import { type CheckedConfiguration, checkConfiguration, type Finding } from '../functions/config/check.ts';
 import { describeConfiguration } from '../functions/config/describe.ts';
-import { faultLine } from '../functions/config/fault.ts';
+import { type Fault, faultLine, isOfFile } from '../functions/config/fault.ts';
 import { offLine } from '../functions/config/groups-off.ts';
 import type { ConfigurationInput } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
@@ -49,7 +49,15 @@ function check(options: CheckOptions, args: readonly string[]): void {
     for (const off of checked.off) printLine(offLine(off));
     if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
   }
-  if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;
+  if (faults > 0) process.exitCode = exitOfFaults(findings.filter(({ severity }) => severity === 'fault'));
+  else if (options.strict === true && warnings > 0) process.exitCode = exitCodes.failed;
+}
+
+/** A file that was not read, or a word that is no setting, is a mistake of the call; the other faults are a result of it. */
+export function exitOfFaults(faults: readonly Fault[]): number {
+  const ofCall = faults.filter(isOfFile).map(({ message }) => message);
+  if (ofCall.includes('does not exist')) return exitCodes.notFound;
+  return ofCall.some((message) => !message.startsWith('cannot be read')) ? exitCodes.usage : exitCodes.failed;
 }
 
 /**
@@ -104,9 +112,9 @@ function findingsText(findings: readonly Finding[], faults: number, warnings: nu
 
 const examples = `
 Faults stop the start of the service; warnings do not. The check reads the settings as the service would, and connects to
-nothing: svc doctor also looks at the database and the port. Outside Development, and for functions in every environment,
-svc.example.com and my-project, the names in the examples, are faults to the check alone: the service would start with them and
-refuse every caller.
+nothing: svc doctor also looks at the database and the port. A file that is not valid JSON ends it with 2, and one that does not
+exist with 3. Outside Development, and for functions in every environment, svc.example.com and my-project, the names in the
+examples, are faults to the check alone: the service would start with them and refuse every caller.
 
 Examples:
   $ svc config check

@@ -5,8 +5,8 @@ import { inputOf } from '../functions/config/machine.ts';
 import { settingsSchema } from '../functions/config/reference.ts';
 import type { Host } from '../functions/config/setting.ts';
 import { shortenedRows } from './columns.ts';
-import { configCheckCommand } from './config-check.ts';
-import { exitCodes, jsonText, outputWidth, printLine, textTable, warn } from './output.ts';
+import { configCheckCommand, exitOfFaults } from './config-check.ts';
+import { jsonText, outputWidth, printLine, textTable, warn } from './output.ts';
 import { shortened } from './remote/printable.ts';
 
 interface ShowOptions {
@@ -61,7 +61,7 @@ function show({ for: host, output, all }: ShowOptions, args: readonly string[]):
   }
   if (faults.length === 0) return;
   if (output === 'table') warn(faultsText(faults));
-  process.exitCode = exitCodes.failed;
+  process.exitCode = exitOfFaults(faults);
 }
 
 function row({ key, value, sources }: DescribedSetting): string[] {

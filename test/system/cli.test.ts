@@ -75,27 +75,32 @@ test('config check ends with 1 and every fault', async () => {
 });
 
 test.each([
-  ['that is not there', null, 'does not exist', 'Correct the path. svc init writes a settings file.'],
+  ['that is not there', 3, null, 'does not exist', 'Correct the path. svc init writes a settings file.'],
   [
     'of broken JSON',
+    2,
     '{ "Server": ',
     'is not valid JSON',
     'Correct the file or the argument that the message names.',
   ],
-])('config check of a file %s names the fault and the file once', async (_, text, fault, remedy) => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-check-'));
-  try {
-    const file = join(folder, 's.json');
-    if (text !== null) writeFileSync(file, text);
-    const { code, stdout, stderr } = await svc(['config', 'check', file]);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr.replace(/ \(line \d+ column \d+\)/, '')).toBe(
-      `The configuration has a fault:\n  ${file}: ${fault}\n    -> ${remedy}\n`,
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+])(
+  'config check of a file %s names the fault and the file once, and ends with %i',
+  async (_, exit, text, fault, remedy) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-check-'));
+    try {
+      const file = join(folder, 's.json');
+      if (text !== null) writeFileSync(file, text);
+      const { code, stdout, stderr } = await svc(['config', 'check', file]);
+      expect([code, stdout]).toEqual([exit, '']);
+      expect((await svc(['config', 'show', '--settings', file])).code).toBe(exit);
+      expect(stderr.replace(/ \(line \d+ column \d+\)/, '')).toBe(
+        `The configuration has a fault:\n  ${file}: ${fault}\n    -> ${remedy}\n`,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 test('config check refuses the names of the examples outside an embedded server in Development', async () => {
   const check = (...words: readonly string[]) =>
