@@ -30,7 +30,8 @@ function main() {
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw new StarterFault(`name one folder\n\n${help}`);
   const { language, from } = values;
-  return makeStarter({ templates: join(here, 'templates'), folder, language, version, from });
+  const { node } = process.versions;
+  return makeStarter({ templates: join(here, 'templates'), folder, language, version, from, node });
 }
 
 try {

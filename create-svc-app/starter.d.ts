@@ -8,6 +8,8 @@ export interface StarterOptions {
   readonly language: Language;
   /** The release of the packages. */
   readonly version: string;
+  /** The version of Node that runs this, such as 24.1.0. */
+  readonly node: string;
   /** A folder with the packages as files; absent for those of the registry. */
   readonly from?: string | undefined;
 }

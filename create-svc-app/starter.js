@@ -8,7 +8,7 @@ export class StarterFault extends Error {}
 
 export const languages = ['typescript', 'python'];
 
-export function makeStarter({ templates, folder, language, version, from }) {
+export function makeStarter({ templates, folder, language, version, from, node }) {
   if (!languages.includes(language)) throw new StarterFault(`the language is one of ${languages.join(', ')}`);
   const held = existsSync(folder) ? namesIn(folder).filter((name) => name !== '.git') : [];
   if (held.length > 0) throw new StarterFault(`${folder} is not empty`);
@@ -18,7 +18,15 @@ export function makeStarter({ templates, folder, language, version, from }) {
     mkdirSync(folder, { recursive: true });
     for (const { name, text } of files) writeFileSync(join(folder, name), filled(name, text, values));
   });
-  return nextSteps(folder, language, values);
+  return [...nodeLine(node), nextSteps(folder, language, values)].join('\n\n');
+}
+
+/** The release of Node that the application and its service need. */
+const NODE = 24;
+
+/** The files are written all the same: the person installs that Node afterwards. */
+function nodeLine(node) {
+  return Number.parseInt(node, 10) >= NODE ? [] : [`This application needs Node ${NODE}; this is ${node}.`];
 }
 
 /** The suffix keeps tools of this project from the templates, and npm from names that it treats as its own. */
@@ -28,9 +36,14 @@ function filesIn(folder) {
   return readdirSync(folder)
     .filter((file) => file.endsWith(SUFFIX))
     .map((file) => ({
-      name: file === `gitignore${SUFFIX}` ? '.gitignore' : file.slice(0, -SUFFIX.length),
+      name: nameIn(file.slice(0, -SUFFIX.length)),
       text: readFileSync(join(folder, file), 'utf8'),
     }));
+}
+
+/** npm leaves files with these names out of packages, or obeys them. */
+function nameIn(template) {
+  return ['gitignore', 'npmrc'].includes(template) ? `.${template}` : template;
 }
 
 /** `__NAME__` stands for a value, in a file of JSON for the inside of a string. */

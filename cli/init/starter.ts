@@ -22,7 +22,8 @@ export function starter({ out, language = 'typescript', from }: InitOptions, inv
   }
   try {
     const { version } = release;
-    return makeStarter({ templates, folder: out, language: language as Language, version, from });
+    const { node } = process.versions;
+    return makeStarter({ templates, folder: out, language: language as Language, version, from, node });
   } catch (error) {
     if (!(error instanceof StarterFault)) throw error;
     throw new ToolError(`No application was made: ${error.message}`, exitCodes.conflict);

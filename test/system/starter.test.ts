@@ -12,10 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeStarter } from '../../create-svc-app/starter.js';
 import description from '../../package.json' with { type: 'json' };
 import { makeStarterArchives } from '../../scripts/first-run/packages.ts';
 import { type FileRequest, requestsIn } from './http-file.ts';
@@ -27,9 +28,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const packages = join(folder, 'packages');
 let server = '';
 let client = '';
+let starter = '';
 
 beforeAll(async () => {
-  ({ server, client } = await makeStarterArchives(packages));
+  ({ server, client, starter } = await makeStarterArchives(packages));
   writeFileSync(join(packages, 'svc_runtime_client-0.0.0-py3-none-any.whl'), '');
   mkdirSync(join(folder, 'no packages'));
   writeFileSync(join(folder, 'a.txt'), '');
@@ -43,6 +45,18 @@ async function made(name: string, ...words: readonly string[]): Promise<string> 
   expect(await program.exit, program.stderr).toEqual({ code: 0, signal: null });
   return join(folder, name);
 }
+
+/** A script of a manifest, as npm runs it. */
+function inShell(script: string, cwd: string, more: Readonly<Record<string, string>> = {}): Program {
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
+  return new Program(['-c', script], { cwd, command: '/bin/sh', env: { PATH, ...more } });
+}
+
+const manifestOf = (app: string) =>
+  JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')) as {
+    readonly engines: { readonly node: string };
+    readonly scripts: { readonly test: string };
+  };
 
 /** What `npm install` does with these files, without a registry for the tools of development. */
 async function install(app: string): Promise<void> {
@@ -82,6 +96,7 @@ describe('the starter in TypeScript', () => {
   test('is a whole application', () => {
     const names = [
       '.gitignore',
+      '.npmrc',
       'AGENTS.md',
       'README.md',
       'node_modules',
@@ -104,7 +119,33 @@ describe('the starter in TypeScript', () => {
 
   test('has no type errors, and its own test passes', async () => {
     await succeeds([join(root, 'node_modules/typescript/bin/tsc')], app);
-    expect(await succeeds(['--test'], app)).toMatch(/pass 2\n[^]*fail 0\n/);
+    // As npm runs it: the messages of the service are not among the results.
+    await using tests = inShell(manifestOf(app).scripts.test, app);
+    expect(await tests.exit, tests.stdout + tests.stderr).toEqual({ code: 0, signal: null });
+    expect(tests.stdout).toMatch(/pass 2\n[^]*fail 0\n/);
+    expect(tests.stdout + tests.stderr).not.toContain('Development mode');
+  });
+
+  test('shows the messages of the service when its test fails', async () => {
+    const text = readFileSync(join(app, 'worker.test.ts'), 'utf8');
+    const place = join(app, 'failing.test.ts');
+    writeFileSync(place, text.replace("approval: { by: 'kim' },", "approval: { by: 'lee' },"));
+    await using failing = new Program(['--test', place], { cwd: app });
+    expect((await failing.exit).code).toBe(1);
+    expect(failing.stdout + failing.stderr).toContain('Development mode');
+    rmSync(place);
+  });
+
+  test('is refused by npm on an older Node, and its test fails where a file of it does not run', async () => {
+    expect(manifestOf(app).engines.node).toBe('>=24');
+    expect(readFileSync(join(app, '.npmrc'), 'utf8')).toMatch(/^engine-strict=true$/m);
+    const { stdout: packed } = await run('tar', ['-tzf', starter]);
+    expect(packed).toContain('/templates/typescript/npmrc.template\n');
+    // A Node without types, such as 20, runs no test by `node --test` alone, and ends well.
+    const options = '--no-strip-types';
+    await using older = inShell(manifestOf(app).scripts.test, app, { NODE_OPTIONS: options });
+    expect((await older.exit).code).toBe(1);
+    expect(older.stdout).toMatch(/pass 0\n[^]*fail 1\n/);
   });
 
   test('answers the requests of its file', async () => {
@@ -140,6 +181,18 @@ describe('the starter in TypeScript', () => {
     }
   });
 });
+
+test.each(['20.19.4', '24.0.0'])(
+  'on Node %s the starter writes its files, and names the Node that they need',
+  (node) => {
+    const templates = join(root, 'create-svc-app/templates');
+    const given = { templates, folder: join(folder, `on-${node}`), version: '1.0.0', node };
+    const line = `This application needs Node 24; this is ${node}.\n`;
+    const expected = node.startsWith('20') ? line : 'The application is made.';
+    expect(makeStarter({ ...given, language: 'typescript' }).slice(0, expected.length)).toBe(expected);
+    expect(readdirSync(given.folder)).toContain('worker.ts');
+  },
+);
 
 test('the starter in Python names the wheel', async () => {
   const app = await made('python-app', '--language', 'python');
