@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { startCommand } from '../../functions/release.ts';
 import { fileNames, type InitAnswers } from './answers.ts';
+import { fileNameOf } from './credentials.ts';
 import type { NewFile } from './files.ts';
 
 /** The closing text of the command: the files, and the next commands to run. */
@@ -34,8 +35,44 @@ function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[
   const token = files.find(({ name }) => name.endsWith('.token'));
   if (token === undefined) return [...steps, firstCalls(answers, 'YOUR.token')];
   const renew = `svc identity-token --settings ${at(fileNames.settings)} --principal ${word(answers.principals.app)}`;
-  return [...steps, firstCalls(answers, at(token.name)), `${renew}  makes the next token.`];
+  return [
+    ...steps,
+    ...workerStart(answers, files),
+    firstCalls(answers, at(token.name)),
+    `${renew}  makes the next token.`,
+  ];
 }
+
+/** Without a worker the first run stays queued. The names of the programs are those that `svc init --starter` writes. */
+function workerStart(answers: InitAnswers, files: readonly NewFile[]): string[] {
+  const { folder, handlers, port, workerId, principals, apiKey } = answers;
+  const { worker } = principals;
+  const token =
+    worker === null ? undefined : files.find(({ name }) => name === `${fileNameOf(worker)}.token`);
+  if (token === undefined) return [];
+  // Absolute: the worker starts in the folder of its program.
+  const read = (name: string) => `"$(cat ${word(join(folder, name))})"`;
+  const environment = [
+    `SVC_BASE_URL=http://127.0.0.1:${port ?? 5220}`,
+    `SVC_IDENTITY_TOKEN=${read(token.name)}`,
+    ...(apiKey ? [`SVC_API_KEY=${read(fileNames.apiKey)}`] : []),
+    // The settings grant the worker this id and no other.
+    `WORKER_ID=${word(workerId)}`,
+  ].join(' ');
+  const ids = handlers.length === 0 ? noHandler : handlers.join(', ');
+  return [
+    [
+      `A worker for ${ids}, in the folder of its program (svc init --starter writes one; its handlers must be these):`,
+      `${environment} node start.ts`,
+      'or in Python:',
+      `${environment} .venv/bin/python worker.py`,
+    ].join('\n     '),
+  ];
+}
+
+const noHandler = 'YOUR_HANDLER';
+
+const missing = ` (no handler is named yet: repeat svc init with --handler ${noHandler} --force)`;
 
 function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswers, token: string): string {
   const tenant = tenants.find((id) => id !== '*') ?? 'acme';
@@ -43,7 +80,7 @@ function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswe
   const server = `--server http://127.0.0.1:${port ?? 5220} --identity-token-file ${token}${key}`;
   const scope = JSON.stringify({ productId: product, tenantId: tenant });
   const run = JSON.stringify({
-    handlerId: handlers[0] ?? 'YOUR_HANDLER',
+    handlerId: handlers[0] ?? noHandler,
     payload: {},
     idempotencyKey: 'first',
   });
@@ -53,7 +90,7 @@ function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswe
     outbox: [{ topic: 'hello', key: '1', payload: {} }],
   });
   return [
-    'A first commit and a first run:',
+    `A first commit and a first run${handlers.length > 0 ? '' : missing}:`,
     `svc api commitCanonicalTransaction ${server} --param ${word(`tenantId=${tenant}`)} --body ${word(commit)}`,
     `svc api startExecutionRun ${server} --body ${word(body)}`,
   ].join('\n     ');
