@@ -216,7 +216,6 @@ describe('faults', () => {
       { argv: ['--nope'] },
       /^command line \| command line \| unknown option --nope \(--help lists them\)$/m,
     ],
-    ['a mistyped option', { argv: ['--prot'] }, /unknown option --prot; did you mean --port\?/],
     [
       'a mistyped command',
       { argv: ['devv'] },

@@ -1,4 +1,4 @@
-import { distance, nearName } from '../kernel/near-names.ts';
+import { distance } from '../kernel/near-names.ts';
 import { repeatedMember } from '../kernel/repeated-member.ts';
 import type { Fault } from './fault.ts';
 import { type Entry, emptyList } from './node.ts';
@@ -217,7 +217,5 @@ function wordFault(word: string, at: number): Fault {
 function valueFault(name: string, options: ReadonlyMap<string, string>): Fault {
   if (options.has(name.toLowerCase()) || isPlace(name))
     return { key: name, source, message: 'needs a value: --Key=value' };
-  const near = nearName(name, [...options.keys(), 'help', 'version', 'settings']);
-  const hint = near === undefined ? ' (--help lists them)' : `; did you mean --${near}?`;
-  return { key: source, source, message: `unknown option --${name.slice(0, 64)}${hint}` };
+  return { key: source, source, message: `unknown option --${name.slice(0, 64)} (--help lists them)` };
 }
