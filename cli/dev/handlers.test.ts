@@ -63,4 +63,9 @@ test('the lines to paste hold no open quote of a shell', () => {
   expect(readyText({ ...shown, handlerIds: null, keyHeader: 'X-Key' })).toContain(
     `/execution/runs -H "X-Key: $SVC_API_KEY" -H 'content-type`,
   );
+  expect(text).toContain('Commit a document, start a run, look around:');
+  // Without a worker the start would be rejected.
+  expect(readyText({ ...shown, worker: null, handlerIds: null })).toMatch(
+    /look around:\n.*\n.*\/health\n\nStart a run once a worker has asked\. .*\n  curl -s \S+\/execution\/runs [^\n]+$/,
+  );
 });

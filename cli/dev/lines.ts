@@ -42,8 +42,8 @@ export function readyText({
   const credential = keyHeader === null ? '' : `-H "${keyHeader}: $SVC_API_KEY" `;
   const json = `${credential}-H 'content-type: application/json' -d`;
   const commit = `{"idempotencyKey":"hello-1","mutations":[{"operation":"upsert","document":{"tenantId":"acme","documentType":"note","id":"1","schemaVersion":"1","data":{"text":"hello"}}}]}`;
-  const startable = handlerIds?.find((id) => !unknownIds.includes(id)) ?? 'hello';
-  const start = `{"handlerId":${JSON.stringify(startable)},"payload":{"name":"Ada"},"waitSeconds":10}`;
+  const startable = handlerIds?.find((id) => !unknownIds.includes(id));
+  const start = `{"handlerId":${JSON.stringify(startable ?? 'hello')},"payload":{"name":"Ada"},"waitSeconds":10}`;
   const lines = [
     `${release.service} ${release.version} dev is ready`,
     ...rows.map(([name = '', value = '']) => `  ${name.padEnd(7)} ${value}`),
@@ -55,14 +55,30 @@ export function readyText({
           '  export SVC_API_KEY=...',
           '',
         ]),
-    'Commit a document, start a run, look around:',
-    `  curl -s ${address}/canonical/tenants/acme/transactions ${json} '${quoted(commit)}'`,
-    `  curl -s ${address}/execution/runs ${json} '${quoted(start)}'`,
-    `  ${hasDocs ? `${openCommand} ${address}/docs` : `curl -s ${address}/health`}`,
+    ...pastedLines(startable !== undefined, {
+      commit: `  curl -s ${address}/canonical/tenants/acme/transactions ${json} '${quoted(commit)}'`,
+      start: `  curl -s ${address}/execution/runs ${json} '${quoted(start)}'`,
+      look: `  ${hasDocs ? `${openCommand} ${address}/docs` : `curl -s ${address}/health`}`,
+    }),
   ];
-  if (worker === null)
-    lines.push('', `A run needs a worker: ${release.service} dev worker.ts runs the handlers of a file.`);
   return lines.join('\n');
+}
+
+/** A start is rejected until a worker has named its handler, so its line comes last where no worker runs. */
+function pastedLines(
+  hasHandler: boolean,
+  { commit, start, look }: Readonly<Record<'commit' | 'start' | 'look', string>>,
+): readonly string[] {
+  if (hasHandler) return ['Commit a document, start a run, look around:', commit, start, look];
+  const remedy = `${release.service} dev worker.ts runs the handlers of a file; a worker of your own runs in another terminal.`;
+  return [
+    'Commit a document, look around:',
+    commit,
+    look,
+    '',
+    `Start a run once a worker has asked. ${remedy}`,
+    start,
+  ];
 }
 
 export function unknownText(handlerIds: readonly string[]): string {
