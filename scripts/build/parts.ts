@@ -13,7 +13,7 @@ export interface Part {
 }
 
 /** The static imports of the entry: each function reads them before its first request. */
-export const start: Part = { bytesMax: 220_000, entries: ['functions/index.ts'] };
+export const start: Part = { bytesMax: 221_000, entries: ['functions/index.ts'] };
 
 /** The budget in bytes of all that a function reads until it has answered its first request on Firestore. */
 const firstAnswerMax = 3_800_000;
