@@ -7,6 +7,8 @@ import type { TriedClient } from './list.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
+/** The project's own packages, and those of `npm run tools`. */
+const ownPlaces = [root, join(root, 'tools')];
 const INSTALL_MS = 300_000;
 
 /** Where the packages of a client are, or why they are not there. */
@@ -14,7 +16,8 @@ export type Installed = { readonly folder: string } | { readonly refused: string
 
 /** The packages stay in `dist/`, so that a second run installs nothing. */
 export async function installed(client: TriedClient): Promise<Installed> {
-  if (await isAtHand(client)) return { folder: root };
+  const own = await ownPlaceOf(client);
+  if (own !== undefined) return { folder: own };
   const folder = join(root, 'dist/mcp-clients', client.name);
   const mark = join(folder, 'installed');
   const wanted = client.packages.map(({ name, version }) => `${name}@${version}`).join(' ');
@@ -26,11 +29,21 @@ export async function installed(client: TriedClient): Promise<Installed> {
   return { folder };
 }
 
-/** Whether the project has the packages in these versions, for itself or for a dependency. */
-export async function isAtHand({ from, packages }: TriedClient): Promise<boolean> {
-  if (from !== 'npm') return from === 'project';
-  const versions = await Promise.all(packages.map(({ name }) => versionInProject(name)));
-  return packages.every(({ version }, at) => versions[at] === version);
+/** Whether the project has the packages in these versions, for itself, for a dependency or as a tool. */
+export async function isAtHand(client: TriedClient): Promise<boolean> {
+  return (await ownPlaceOf(client)) !== undefined;
+}
+
+async function ownPlaceOf({ from, packages }: TriedClient): Promise<string | undefined> {
+  if (from === 'pip') return undefined;
+  for (const place of ownPlaces) {
+    const versions = await Promise.all(packages.map(({ name }) => versionIn(place, name)));
+    const isThere = packages.every(({ name, version }, at) =>
+      from === 'npm' ? versions[at] === version : name === 'svc' || versions[at] !== undefined,
+    );
+    if (isThere) return place;
+  }
+  return undefined;
 }
 
 function fromNpm(folder: string, { packages }: TriedClient): Promise<string | null> {
@@ -63,7 +76,12 @@ export async function versionOf({ packages: [client] }: TriedClient): Promise<st
 }
 
 async function versionInProject(name: string): Promise<string | undefined> {
-  const text = await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8').catch(
+  const versions = await Promise.all(ownPlaces.map((place) => versionIn(place, name)));
+  return versions.find((version) => version !== undefined);
+}
+
+async function versionIn(place: string, name: string): Promise<string | undefined> {
+  const text = await readFile(join(place, 'node_modules', name, 'package.json'), 'utf8').catch(
     () => undefined,
   );
   return text === undefined ? undefined : (JSON.parse(text) as { readonly version: string }).version;

@@ -69,10 +69,7 @@ class Worker:
         self._world = client._link.world
         # Use connections of their own: those of the handlers may be busy or slow.
         heartbeat = Heartbeat(
-            lambda: client.with_options(client.base_url),
-            self._settings.heartbeat_seconds,
-            self._world,
-            self._log,
+            lambda: client.with_options(client.base_url), self._settings.heartbeat_seconds, self._world, self._log
         )
         self._stopping = Cancellation()
         next_runs = NextRuns(client, self._settings, self._stopping, self._world, self._log)
@@ -196,9 +193,8 @@ class Worker:
                 except ORDERS:
                     raise
                 except BaseException as error:
-                    self._log.say(
-                        "error", "The run was not carried out; its lease expires.", run=held.run, error=error
-                    )
+                    why = "The run was not carried out; its lease expires."
+                    self._log.say("error", why, run=held.run, error=error)
         except ORDERS as order:
             self._obey(order)
         finally:
@@ -213,8 +209,7 @@ class Worker:
     def _end(self, why: str, error: BaseException | None = None) -> None:
         self._log.say("warning", why, error=error)
         self._stopping.cancel()
-        # Stop in another thread: it waits for the handlers, and this thread executes one. A program that ends by now
-        # refuses a thread.
+        # In another thread, since this one executes a handler. A program that ends by now refuses a thread.
         with suppress(RuntimeError):
             threading.Thread(target=self.stop, name="svc-worker-stop", daemon=True).start()
 
