@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 from ._cancelled import CancellationReason, RunCancellation
 from ._context import RunContext
 from ._delivery import DeliveryApp, Verify, delivery_app
-from ._endings import DeliveryError, FailureStatus, RunCancelled, RunFailure, RunSuspended, WorkerBusyError
+from ._endings import (
+    Delivered,
+    DeliveryError,
+    FailureStatus,
+    RunCancelled,
+    RunFailure,
+    RunSuspended,
+    WorkerBusyError,
+)
 from ._log import LogLevel, OnLog, WorkerLog
 from ._options import HandlerCall, PluginHandler
 from ._signals import stop_on_signals
-from ._worker import Delivered, Worker
+from ._worker import Worker
 
 if TYPE_CHECKING:
     from ._async_context import AsyncHandlerCall, AsyncPluginHandler, AsyncRunContext

@@ -13,13 +13,14 @@ from .._in_thread import in_thread
 from ._async_context import AsyncHandlerCall, AsyncPluginHandler, AsyncRunContext
 from ._loop import carried_out
 from ._options import PluginHandler
-from ._worker import GRACE_SECONDS, Delivered, Worker
+from ._worker import GRACE_SECONDS, Worker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .._client import Client
     from ._context import RunContext
+    from ._endings import Delivered
     from ._log import OnLog
     from ._options import HandlerCall
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .._generated import models
     from ._cancelled import CancellationReason
 
+Delivered: TypeAlias = Literal["executed", "suspended", "nothing"]
+"""The outcome of a delivery: the run has a result, is parked on a wait, or could not be leased."""
+
 FailureStatus: TypeAlias = Literal["failed", "timed_out", "rejected"]
 """How a `RunFailure` ends the attempt."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from .._cancellation import Cancellation
 from .._errors import APIAbortError, SvcError
-from ._endings import ORDERS, DeliveryError, WorkerBusyError, identifier
+from ._endings import ORDERS, Delivered, DeliveryError, WorkerBusyError, identifier
 from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
 from ._log import Log, OnLog
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from .._client import Client
     from ._lease import HeldLease
-
-Delivered: TypeAlias = Literal["executed", "suspended", "nothing"]
-"""The outcome of a delivery: the run has a result, is parked on a wait, or could not be leased."""
 
 GRACE_SECONDS = 30.0
 
@@ -69,7 +66,10 @@ class Worker:
         self._world = client._link.world
         # Use connections of their own: those of the handlers may be busy or slow.
         heartbeat = Heartbeat(
-            lambda: client.with_options(client.base_url), self._settings.heartbeat_seconds, self._world, self._log
+            lambda: client.with_options(client.base_url),
+            self._settings.heartbeat_seconds,
+            self._world,
+            self._log,
         )
         self._stopping = Cancellation()
         next_runs = NextRuns(client, self._settings, self._stopping, self._world, self._log)
