@@ -11,8 +11,10 @@ const work = `
   process.stdin.resume();
 `;
 
-test.skipIf(process.platform !== 'linux')(
-  'the processor time of grandchildren counts while they run, and when they have ended',
+const isLinux = process.platform === 'linux';
+
+test.skipIf(!isLinux)(
+  `the processor time of grandchildren counts while they run, and when they have ended${isLinux ? '' : ' (skipped: it is read from /proc)'}`,
   async () => {
     const before = treeCpuSeconds() ?? Number.NaN;
     // The shell waits for its child, in a group of its own.
