@@ -61,9 +61,12 @@ function literalType(value: Json): string {
   return typeof value === 'string' ? quote(value) : JSON.stringify(value);
 }
 
-/** The description of a schema with its bounds in words. */
+const PREVIEW = 'Preview: any release may change it.';
+
+/** The description of a schema with its stability and its bounds in words. */
 export function describe(schema: Schema): string {
-  return [schema.description ?? '', bounds(schema)].filter((text) => text !== '').join(' ');
+  const preview = schema['x-svc-preview'] === true ? PREVIEW : '';
+  return [preview, schema.description ?? '', bounds(schema)].filter((text) => text !== '').join(' ');
 }
 
 function bounds(schema: Schema): string {

@@ -274,6 +274,7 @@ function parameterSpec({
     type: _type,
     description: _description,
     examples: _examples,
+    'x-svc-preview': _stability,
     default: fallback,
     ...bounds
   } = schema;

@@ -93,9 +93,15 @@ function compiler({ models }: ContractSource): Ajv2020 {
   return ajv.addSchema({ $id: BUNDLE, $defs });
 }
 
-/** The schema that a validator reads: descriptions would only make the file larger. */
+/** The schema that a validator reads: descriptions and stability would only make the file larger. */
 function withoutTexts(schema: Schema): Schema {
-  const { description: _text, examples: _examples, title: _title, ...rest } = schema;
+  const {
+    description: _text,
+    examples: _examples,
+    title: _title,
+    'x-svc-preview': _stability,
+    ...rest
+  } = schema;
   const named = (all: Readonly<Record<string, Schema>>) =>
     Object.fromEntries(Object.entries(all).map(([name, each]) => [name, withoutTexts(each)]));
   const { properties, items, additionalProperties: further, propertyNames, anyOf } = rest;

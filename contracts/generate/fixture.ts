@@ -55,7 +55,7 @@ const depotModels: Readonly<Record<string, Schema>> = {
     type: 'object',
     properties: {
       kind: { description: 'Kind.', const: 'box' },
-      width: { description: 'Width.', type: 'integer' },
+      width: { description: 'Width.', type: 'integer', 'x-svc-preview': true },
     },
     required: ['kind', 'width'],
     examples: [{ kind: 'box', width: 2 }],

@@ -141,6 +141,14 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
     expect(page).not.toContain('peek');
   });
 
+  it('marks a member that is preview in types and in the document', () => {
+    expect(output('contracts/generated/models.ts')).toContain('Preview: any release may change it. Width.');
+    const { components } = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
+      components: { schemas: { BoxParcel: { properties: object } } };
+    };
+    expect(components.schemas.BoxParcel.properties).toMatchObject({ width: { 'x-svc-preview': true } });
+  });
+
   it('gives path parameters the example that the models have for them', () => {
     const { paths } = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
       paths: Record<string, Record<string, { parameters: { name: string; example?: string }[] }>>;

@@ -38,6 +38,8 @@ export interface Schema {
   readonly 'x-svc-verbatim'?: boolean;
   /** A part of a multipart body that is plain bytes. */
   readonly 'x-svc-binary'?: boolean;
+  /** A member of an operation outside preview that any release may change or remove. */
+  readonly 'x-svc-preview'?: boolean;
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
