@@ -56,6 +56,7 @@ export const room: Readonly<Record<string, number>> = {
   'ExecutionArtifactWrite.content': limits.executionArtifactBytesMax,
   'ExecutionCheckpoint.content': limits.executionCheckpointBytesMax,
   'ExecutionCheckpointWrite.content': limits.executionCheckpointBytesMax,
+  'ExecutionCheckpointEventWrite.details': limits.executionCheckpointEventDetailsBytesMax,
   'ExecutionExternalEventRequest.payload': limits.executionPayloadBytesMax,
   'ExecutionExternalEvent.payload': limits.executionPayloadBytesMax,
   'ExecutionTimer.payload': limits.executionPayloadBytesMax,

@@ -369,6 +369,15 @@ export const limits = {
   executionArtifactsPerRunMax: 1_000,
   /** Content of one checkpoint as canonical JSON. Unit: bytes. */
   executionCheckpointBytesMax: 1_048_576,
+  /** Details of the event that a checkpoint request adds, as canonical JSON. Unit: bytes. */
+  executionCheckpointEventDetailsBytesMax: 4_096,
+  /** Checkpoints that one lease call requests. Unit: items. */
+  executionLeaseCheckpointKeysMax: 16,
+  /**
+   * Contents of the checkpoints that one lease returns, as canonical JSON. The first one is always returned.
+   * Unit: bytes.
+   */
+  executionLeaseCheckpointsBytesMax: 1_048_576,
   /** Tags of a run; also entries of metadata and of a trace context. Unit: items. */
   executionTagsMax: 32,
   /** Longest name of a tag, a metadata entry or a trace context entry. Unit: UTF-16 code units. */
@@ -420,6 +429,8 @@ export const limits = {
   executionHistoryLimitMax: 200,
   /** Events of a run that no wait has taken. Unit: items. */
   executionPendingEventsMax: 256,
+  /** Names of one wait for any of several events. Unit: items. */
+  executionWaitNamesMax: 16,
   /**
    * Delay before the next try of a run that waits for another run of its concurrency key. Unit: milliseconds.
    */

@@ -8,6 +8,7 @@ import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { progressed } from './rules/due.ts';
 import { activeLease } from './rules/lease.ts';
 import { momentIn } from './rules/moment.ts';
+import type { RunTraceDraft } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** The largest checkpoint of a job on a full disk: room for its position, not for its findings. */
@@ -25,6 +26,12 @@ export interface Checkpoint extends CheckpointWrite {
   readonly updatedAt: number;
 }
 
+interface NewCheckpoint extends CheckpointWrite {
+  readonly isOfJob?: boolean;
+  /** The worker's own event, which the same transaction adds to the history. */
+  readonly added?: RunTraceDraft;
+}
+
 /**
  * Writes a checkpoint. A later write of the key replaces it; it survives retries, waits and restarts. A repeat of a named
  * write changes nothing, so one that the network delays does not replace a later write.
@@ -32,7 +39,7 @@ export interface Checkpoint extends CheckpointWrite {
 export async function checkpoint(
   runtime: Runtime,
   held: Held,
-  { key, content, metadata, isOfJob = false }: CheckpointWrite & { readonly isOfJob?: boolean },
+  { key, content, metadata, isOfJob = false, added }: NewCheckpoint,
   now: number,
   write: WriteName | null = null,
 ): Promise<Checkpoint> {
@@ -53,14 +60,15 @@ export async function checkpoint(
     const { workerId } = activeLease(before, held, at);
     const answer = answerTo(present(before), write);
     if (answer !== null) return { change: null, result: answer.at };
-    const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
+    const events: RunTraceDraft[] = [{ type: 'checkpoint.written', details: { key, contentHash }, workerId }];
+    if (added !== undefined) events.push({ ...added, workerId, byWorker: true });
     // The checkpoint records how far the holder got, so the last wait outcome need not be given again.
     const known = { ...present(before), taken: null };
     // A run that writes the same content at each start and then kills its worker makes no progress.
     const isSame = found.get(recordKey)?.head.contentHash === contentHash;
     const writtenAt = momentIn(known, at);
     const run = withAnswer(isSame ? known : progressed(known), write, { at: writtenAt });
-    return { change: { run, events: [event] }, writes: [{ put: recordOf(writtenAt) }], result: writtenAt };
+    return { change: { run, events }, writes: [{ put: recordOf(writtenAt) }], result: writtenAt };
   });
   return { runId, key, contentHash, updatedAt, content, metadata };
 }

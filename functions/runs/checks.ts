@@ -103,26 +103,40 @@ function isReserved(type: string): boolean {
   return RESERVED_TYPES.has(seen) || RESERVED_PREFIXES.some((prefix) => seen.startsWith(prefix));
 }
 
-function checkType(given: string | null | undefined): string {
-  const type = optionalName(given, '/type') ?? 'log';
-  if (isReserved(type)) throw invalidMember('/type', 'must not be a type of the runtime');
+function checkType(given: string | null | undefined, pointer: string): string {
+  const type = optionalName(given, pointer) ?? 'log';
+  if (isReserved(type)) throw invalidMember(pointer, 'must not be a type of the runtime');
   return type;
 }
 
-export function checkTrace(event: {
+interface TraceInput {
   readonly type?: string | null;
   readonly message?: string | null;
   readonly severity?: string | null;
   readonly details?: JsonObject | null;
-}): RunTraceDraft {
+}
+
+export function checkTrace(
+  event: TraceInput,
+  pointer = '',
+  detailsBytesMax: number = limits.executionTraceDetailsBytesMax,
+): RunTraceDraft {
   const { message = null, details = null } = event;
-  if (details !== null) checkJson(details, limits.executionTraceDetailsBytesMax, '/details');
+  if (details !== null) checkJson(details, detailsBytesMax, `${pointer}/details`);
   return {
-    type: checkType(event.type),
-    severity: optionalName(event.severity, '/severity') ?? 'info',
-    message: message === null ? null : checkLines(message, limits.executionTraceMessageLengthMax, '/message'),
+    type: checkType(event.type, `${pointer}/type`),
+    severity: optionalName(event.severity, `${pointer}/severity`) ?? 'info',
+    message:
+      message === null
+        ? null
+        : checkLines(message, limits.executionTraceMessageLengthMax, `${pointer}/message`),
     details,
   };
+}
+
+/** The event that a checkpoint request adds. It is small: the trace in the record of the run is rewritten with each change. */
+export function checkCheckpointEvent(event: TraceInput, pointer: string): RunTraceDraft {
+  return checkTrace(event, pointer, limits.executionCheckpointEventDetailsBytesMax);
 }
 
 export interface ArtifactInput {

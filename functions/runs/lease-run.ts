@@ -23,6 +23,8 @@ export interface LeaseWish {
   readonly ttlMs: number;
   /** Known to the worker only; the store keeps its hash. */
   readonly token: string;
+  /** Version of the worker's handlers; absent or `null` if it names none. */
+  readonly handlerVersion?: string | null;
   /** Whether the caller may receive this run now: by its identity, or by the share of the run's owner. */
   readonly mayLease: (run: Run) => boolean;
   /** The share of the engine's slots; absent where no share bounds the call. */
@@ -193,9 +195,10 @@ function decideLease(
   return { change, writes: slotWrites(leased.run, sharing), result: { verdict: 'leased', slot } };
 }
 
-function grantOf({ kind, workerId, token, ttlMs }: LeaseWish, sharing: Sharing | null): RunLeaseGrant {
+function grantOf(wish: LeaseWish, sharing: Sharing | null): RunLeaseGrant {
+  const { kind, workerId, token, ttlMs, handlerVersion = null } = wish;
   const concurrencyKey = sharing?.concurrencyKey ?? null;
-  return { kind, workerId, tokenHash: sha256(token), ttlMs, concurrencyKey };
+  return { kind, workerId, tokenHash: sha256(token), ttlMs, concurrencyKey, handlerVersion };
 }
 
 export function isFor(runtime: Runtime, run: Run, wish: LeaseWish): boolean {

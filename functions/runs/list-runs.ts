@@ -8,6 +8,7 @@ import type { Runtime } from './runtime.ts';
 
 export interface RunFilter {
   readonly handlerId: string | null;
+  readonly handlerVersion: string | null;
   readonly pluginId: string | null;
   readonly status: RunStatus | null;
   readonly correlationId: string | null;
@@ -130,6 +131,7 @@ function isIndexed({ createdAfter, createdBefore, updatedAfter, updatedBefore }:
 function equalities(filter: RunFilter): Record<string, string> {
   const equal: Record<string, string> = {};
   if (filter.handlerId !== null) equal[RUN_INDEX.handler] = filter.handlerId;
+  if (filter.handlerVersion !== null) equal[RUN_INDEX.handlerVersion] = filter.handlerVersion;
   if (filter.pluginId !== null) equal[RUN_INDEX.plugin] = filter.pluginId;
   if (filter.status !== null) equal[RUN_INDEX.status] = filter.status;
   if (filter.correlationId !== null) equal[RUN_INDEX.correlation] = filter.correlationId;
@@ -139,11 +141,12 @@ function equalities(filter: RunFilter): Record<string, string> {
 }
 
 function matches(run: Run, filter: RunFilter): boolean {
-  const { handlerId, pluginId, status, correlationId, tags } = filter;
+  const { handlerId, handlerVersion, pluginId, status, correlationId, tags } = filter;
   return (
     (correlationId === null || run.correlationId === correlationId) &&
     (filter.idempotencyKey === null || run.keyHash === keyHashOf(filter.idempotencyKey)) &&
     (handlerId === null || run.handlerId === handlerId) &&
+    (handlerVersion === null || run.handlerVersion === handlerVersion) &&
     (pluginId === null || run.pluginId === pluginId) &&
     (status === null || run.status === status) &&
     (filter.createdAfter === null || run.createdAt >= filter.createdAfter) &&

@@ -59,14 +59,15 @@ export const BODY_CHECK: RecordKey = { collection: COUNTERS.name, id: recordId('
 export const RUN_GROUP = 'run';
 
 /**
- * Indexes that release 0.5.0 does not know. A server of 0.5.0 derives the indexes again with each change, from the tags
- * in the body among others: a stored run therefore also has these indexes as tags, so that such a change keeps them.
+ * Indexes that an earlier release does not know. Its servers derive the indexes again with each change, from the tags in the
+ * body among others: a stored run therefore also has these indexes as tags, so that such a change keeps them.
  */
 const CARRIED = {
   scope: 'svc.index.scope',
   product: 'svc.index.product',
   jobs: 'svc.index.jobs',
   jobSubject: 'svc.index.job-subject',
+  handlerVersion: 'svc.index.handler-version',
 } as const;
 const CARRIED_TAGS: ReadonlySet<string> = new Set(Object.values(CARRIED));
 
@@ -86,6 +87,8 @@ export const RUN_INDEX = {
   /** Only jobs have these: one value names family and space, the other the subject too. */
   jobs: tagIndex(CARRIED.jobs),
   jobSubject: tagIndex(CARRIED.jobSubject),
+  /** Only runs whose last lease named a version have it. */
+  handlerVersion: tagIndex(CARRIED.handlerVersion),
 } as const;
 
 export function tagIndex(name: string): string {
@@ -229,11 +232,13 @@ function runIndexes(run: Run): Record<string, string> {
   return indexes;
 }
 
-function carriedTags({ scope, job }: Run): Readonly<Record<string, string>> {
-  const owned =
-    scope === null
+function carriedTags({ scope, job, handlerVersion }: Run): Readonly<Record<string, string>> {
+  const owned = {
+    ...(scope === null
       ? {}
-      : { [CARRIED.scope]: scopeValue(scope), [CARRIED.product]: productValue(scope.productId) };
+      : { [CARRIED.scope]: scopeValue(scope), [CARRIED.product]: productValue(scope.productId) }),
+    ...(handlerVersion === undefined ? {} : { [CARRIED.handlerVersion]: handlerVersion }),
+  };
   return job === undefined ? owned : { ...owned, ...jobTags(job) };
 }
 

@@ -85,10 +85,16 @@ export interface AnsweredWrite {
 
 export type WaitKind = 'external_event' | 'timer';
 
-/** The wait of a parked run. */
-export interface RunWait {
+/** Which wait it is: a handler that is executed again makes the same wait again. */
+export interface WaitIdentity {
   readonly kind: WaitKind;
   readonly name: string;
+  /** Only of a wait for any of several events: their names, sorted. */
+  readonly names?: readonly string[];
+}
+
+/** The wait of a parked run. */
+export interface RunWait extends WaitIdentity {
   /** The time of the timer or the deadline of the event; `null` without one. */
   readonly dueAt: number | null;
   readonly registeredAt: number;
@@ -113,10 +119,8 @@ export interface RunTimer<Payload = StoredValue> {
   readonly payload: Payload;
 }
 
-/** The outcome of a wait, kept until the handler asks for the same wait again. */
-export interface WaitOutcome {
-  readonly kind: WaitKind;
-  readonly name: string;
+/** The outcome of a wait, kept until the handler asks for the same wait again. Of several names, `name` is that of the event. */
+export interface WaitOutcome extends WaitIdentity {
   readonly outcome: 'external_event' | 'timer' | 'timed_out';
   readonly event: InboxEvent | null;
   readonly timer: RunTimer | null;
@@ -164,6 +168,8 @@ export interface Run extends Progress {
   /** Number of leases that expired without a completion since the run last made progress: a checkpoint or a wait. */
   readonly leaseExpirations: number;
   readonly retryPolicy: RetryPolicy;
+  /** Version of the handler that the last lease named; absent if it named none. */
+  readonly handlerVersion?: string;
   /** Hexadecimal SHA-256 of the idempotency key. */
   readonly keyHash: string | null;
   readonly correlationId: string;

@@ -13,6 +13,14 @@ export function optionalName(value: string | null | undefined, pointer: string):
   return identifier(value, pointer);
 }
 
+/** Checks names that a request gives at most once each. */
+export function distinctNames(names: readonly string[], most: number, pointer: string): readonly string[] {
+  if (names.length > most) throw invalidMember(pointer, `must have at most ${most} items`, 'limit_exceeded');
+  const checked = names.map((name, index) => checkName(name, `${pointer}/${index}`));
+  if (new Set(checked).size < checked.length) throw invalidMember(pointer, 'must not name one twice');
+  return checked;
+}
+
 /** Checks a line of text. Control characters are refused, not removed. */
 export function checkLine(value: string, lengthMax: number, pointer: string): string {
   checkText(value, pointer);

@@ -6,7 +6,16 @@ import { ExecutionClient } from '../support/execution.ts';
 import { HANDLER, openProduct, ownRuns, scopeOf } from './execution-fixtures.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 
-const SECRETS = ['the payload', 'the result', 'the details', 'the error', 'the step', 'the tag', 'owner@x'];
+const SECRETS = [
+  'the payload',
+  'the result',
+  'the details',
+  'the error',
+  'the step',
+  'the tag',
+  'the version',
+  'owner@x',
+];
 
 const body = {
   handlerId: HANDLER,
@@ -40,7 +49,11 @@ export function describeUnread({ store }: ExecutionConformance): void {
       const as = (name: string) =>
         new ExecutionClient(instance, { kind: 'workload', principal: `${name}@x` });
       const { id } = await as('owner').start(body);
-      const lease = await as('worker').lease({ workerId: 'w', handlerIds: [HANDLER] });
+      const lease = await as('worker').lease({
+        workerId: 'w',
+        handlerIds: [HANDLER],
+        handlerVersion: 'the version',
+      });
       const work = { leaseKey: lease?.leaseKey ?? '', leaseToken: lease?.leaseToken ?? '', workerId: 'w' };
       const statusDetails = { text: 'the details' };
       await as('worker').report({
@@ -65,7 +78,7 @@ export function describeUnread({ store }: ExecutionConformance): void {
         const { as, id } = await world(status);
         expectReceipt(await as('blind').start(body), id, status);
         const whole = await as('owner').start(body);
-        for (const secret of ['the payload', 'the result', 'the details', 'the tag'])
+        for (const secret of ['the payload', 'the result', 'the details', 'the tag', 'the version'])
           expect(JSON.stringify(whole)).toContain(secret);
       },
     );

@@ -4,6 +4,7 @@ import type { ExecutionClient } from '../support/execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage } from './execution-stage.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 import { describeEnds } from './execution-worker-ends.ts';
+import { describeFailures } from './execution-worker-failures.ts';
 import { describeNext } from './execution-worker-next.ts';
 import { describePolls } from './execution-worker-polls.ts';
 import { describeRetries } from './execution-worker-retries.ts';
@@ -31,6 +32,7 @@ export function describeWorkers(conformance: ExecutionConformance): void {
     describeProofs(conformance);
     describeReports(conformance);
     describeRetries(conformance);
+    describeFailures(conformance);
     describeEnds(conformance);
     describePolls(conformance);
     describeNext(conformance);

@@ -3,12 +3,15 @@ import { executionCollections } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeArtifacts } from './execution-artifacts.ts';
 import { describeCeiling } from './execution-ceiling.ts';
+import { describeCheckpointEvents } from './execution-checkpoint-events.ts';
 import { describeRunCopies } from './execution-copies.ts';
 import { describeHandlers } from './execution-handlers.ts';
 import { describeHistory } from './execution-history.ts';
+import { describeLeaseMembers } from './execution-lease-members.ts';
 import { describeLimits } from './execution-limits.ts';
 import { describeLists } from './execution-lists.ts';
 import { describeMaintenance } from './execution-maintenance.ts';
+import { describeNamedWaits } from './execution-named-waits.ts';
 import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
 import { describeRelease } from './execution-release.ts';
@@ -61,7 +64,10 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeArtifacts(conformance);
     // Workers, waits and handlers:
     describeWorkers(conformance);
+    describeLeaseMembers(conformance);
+    describeCheckpointEvents(conformance);
     describeWaits(conformance);
+    describeNamedWaits(conformance);
     describeRepeats(conformance);
     describeRelease(conformance);
     describeHandlers(conformance);

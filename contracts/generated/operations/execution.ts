@@ -69,7 +69,7 @@ export interface ExecutionOperationTypes {
   /**
    * Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several workers
    * ask at once, exactly one of them gets the run. A worker that the product policy does not list gets no
-   * run.
+   * run. With `checkpointKeys` the answer also has these checkpoints of the run.
    */
   readonly leaseExternalExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -125,8 +125,8 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-   * survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id gets
-   * the same answer.
+   * survives retries, waits and restarts. With `event` the same transaction adds an event to the history.
+   * With a `writeId` the worker may repeat the call: the same id gets the same answer.
    */
   readonly putExternalExecutionLeaseCheckpoint: {
     readonly params: Readonly<Record<string, never>>;
@@ -148,10 +148,11 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
-   * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets
-   * the same answer, even if the wait ended the lease. With `leaseNext` a wait that ends the lease also
-   * leases the next run, as a completion does.
+   * With `names` an event of any of them ends the wait, and the outcome says which. Otherwise it ends the
+   * lease, and a worker claims the run again after the wait. The repeated call then returns, once, the
+   * outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets the same answer,
+   * even if the wait ended the lease. With `leaseNext` a wait that ends the lease also leases the next run,
+   * as a completion does.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -197,7 +198,7 @@ export interface ExecutionOperationTypes {
    */
   readonly listExecutionRuns: {
     readonly params: Readonly<Record<string, never>>;
-    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly [name: `tags.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
+    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly handlerVersion?: string; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly [name: `tags.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRunList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
@@ -1123,6 +1124,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
               'timed_out',
             ],
           },
+          { name: 'handlerVersion', required: false, type: 'string', minLength: 1, maxLength: 160 },
           { name: 'correlationId', required: false, type: 'string', minLength: 1, maxLength: 160 },
           { name: 'idempotencyKey', required: false, type: 'string', minLength: 1, maxLength: 160 },
           { name: 'createdAfterUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },

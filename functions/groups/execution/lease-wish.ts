@@ -10,6 +10,7 @@ import { identifier } from '../../kernel/identifiers.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import type { LeaseWish } from '../../runs/lease-run.ts';
+import { distinctNames, optionalName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { wireLease } from './wire.ts';
@@ -28,17 +29,45 @@ export function wantedHandlers(handlerIds: readonly string[], pointer = ''): rea
   return wanted;
 }
 
+/** The version of the worker's handlers, as a request for a run names it; `null` if it names none. */
+export function wantedVersion(handlerVersion: string | null | undefined, pointer = ''): string | null {
+  return optionalName(handlerVersion, `${pointer}/handlerVersion`);
+}
+
+/** The distinct checkpoint keys of a request for a run; `null` if it requests none. */
+export function wantedCheckpoints(
+  keys: readonly string[] | null | undefined,
+  pointer = '',
+): readonly string[] | null {
+  const place = `${pointer}/checkpointKeys`;
+  if (keys === null || keys === undefined || keys.length === 0) return null;
+  return distinctNames(keys, limits.executionLeaseCheckpointKeysMax, place);
+}
+
+interface AskedLease extends Pick<LeaseWish, 'workerId' | 'ttlMs'> {
+  readonly handlerIds: readonly string[];
+  readonly handlerVersion: string | null;
+}
+
 /** The request of a worker for a run. Refuses a caller that may not lease for the worker and these handlers. */
 export function leaseWish(
   { runtime, access }: ExecutionDependencies,
   caller: Caller,
-  { workerId, handlerIds, ttlMs }: Pick<LeaseWish, 'workerId' | 'ttlMs'> & { handlerIds: readonly string[] },
+  { workerId, handlerIds, ttlMs, handlerVersion }: AskedLease,
 ): LeaseWish {
   access?.authorizeLease(verified(caller), workerId, handlerIds);
   const token = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
   const mayLease: LeaseWish['mayLease'] = (run) =>
     access === null || access.mayLease(verified(caller), workerId, run);
-  return { kind: 'external', workerId, handlerIds: new Set(handlerIds), ttlMs, token, mayLease };
+  return {
+    kind: 'external',
+    workerId,
+    handlerIds: new Set(handlerIds),
+    handlerVersion,
+    ttlMs,
+    token,
+    mayLease,
+  };
 }
 
 /** The handlers of a lease call that its worker cannot execute. Where the settings accept handlers of workers, unknown ones are added. */
@@ -105,16 +134,19 @@ export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): L
   if (asked === null || asked === undefined) return () => Promise.resolve({});
   const handlerIds = wantedHandlers(asked.handlerIds, '/leaseNext');
   const ttlMs = ttlOf(asked.ttlSeconds);
+  const handlerVersion = wantedVersion(asked.handlerVersion, '/leaseNext');
+  const checkpointKeys = wantedCheckpoints(asked.checkpointKeys, '/leaseNext');
   const { runtime } = dependencies;
   return async (workerId, { caller, signal, draining, crowded }) => {
     // Lease no run for a disconnected caller, on a stopping server, or if a lease call would be refused.
     if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
     try {
-      const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
+      const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs, handlerVersion });
       namedHandlers(dependencies, caller, wish);
       // If a queue of this process announces runs, take announced ones only: the next lease call searches the store.
       const run = await leaseNext(runtime, { ...wish, wait: null, isNotified: true, signal });
-      return run === null ? {} : { next: await wireLease(runtime, run, wish.token, workerId) };
+      if (run === null) return {};
+      return { next: await wireLease(runtime, run, { token: wish.token, workerId, checkpointKeys }) };
     } catch (error) {
       if (!(error instanceof ServiceError))
         runtime.log({

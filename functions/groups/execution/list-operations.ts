@@ -27,7 +27,7 @@ export function listExecutionRuns({
     const { lanes, visible } = await visibleTo(runtime, access, caller);
     const view = { includeResult: query.includeResult ?? false };
     const filter = filterOf(query);
-    const question = { operation: 'listExecutionRuns', ...filter };
+    const question = questionOf(filter);
     const afterId = await pageTokens.read(question, query.continuationToken);
     const page = await listRuns(runtime, { filter, limit, lanes, visible, afterId });
     const runs = withinAnswer(page.runs, view);
@@ -69,9 +69,16 @@ function tagsOf(query: ListQuery): Readonly<Record<string, string>> {
   return Object.fromEntries(tags);
 }
 
+/** A filter that an earlier release does not know is part of the question only where it is asked: tokens of that release hold. */
+function questionOf({ handlerVersion, ...filter }: RunFilter) {
+  const version = handlerVersion === null ? {} : { handlerVersion };
+  return { operation: 'listExecutionRuns', ...filter, ...version };
+}
+
 function filterOf(query: ListQuery): RunFilter {
   return {
     handlerId: query.handlerId ?? null,
+    handlerVersion: query.handlerVersion ?? null,
     pluginId: query.pluginId ?? null,
     status: query.status ?? null,
     correlationId: query.correlationId ?? null,

@@ -3,12 +3,15 @@ import type {
   ExecutionCheckpoint,
   ExecutionExternalWorkerLease,
   ExecutionHandlerDescriptor,
+  ExecutionLeaseCheckpoints,
   ExecutionTraceEvent,
 } from '../../../contracts/generated/models.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import type { StoredArtifact } from '../../runs/artifact.ts';
 import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
+import { leaseCheckpoints } from '../../runs/lease-checkpoints.ts';
+import { isLastAttempt } from '../../runs/rules/complete.ts';
 import type { Run, TraceEntry } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 import { fittingCount } from '../../store/pages.ts';
@@ -35,21 +38,39 @@ export function runIdOfLeaseKey(leaseKey: string): string | null {
   return key.startsWith(LEASE_KEY_PREFIX) ? key.slice(LEASE_KEY_PREFIX.length) : null;
 }
 
+/** The holder of a lease, as its answer names it. */
+interface LeaseHolder {
+  readonly token: string;
+  readonly workerId: string;
+  /** Checkpoints that the call requested; absent or `null` if it requested none. */
+  readonly checkpointKeys?: readonly string[] | null;
+}
+
 export async function wireLease(
   runtime: Runtime,
   run: Run,
-  leaseToken: string,
-  workerId: string,
+  { token, workerId, checkpointKeys = null }: LeaseHolder,
 ): Promise<ExecutionExternalWorkerLease> {
   return {
     leaseKey: leaseKeyOf(run.id),
-    leaseToken,
+    leaseToken: token,
     workerId,
     run: await wireRun(runtime, run),
     acquiredAtUtc: formatUtc(run.lease?.acquiredAt ?? run.updatedAt),
     expiresAtUtc: formatUtc(run.lease?.expiresAt ?? run.updatedAt),
     showsHandlerErrors: runtime.options.showsHandlerErrors,
+    isLastAttempt: isLastAttempt(run),
+    ...(checkpointKeys === null ? {} : { checkpoints: await requested(runtime, run, checkpointKeys) }),
   };
+}
+
+async function requested(
+  runtime: Runtime,
+  run: Run,
+  keys: readonly string[],
+): Promise<ExecutionLeaseCheckpoints> {
+  const { found, absent } = await leaseCheckpoints(runtime, run, keys);
+  return { found: found.map(wireCheckpoint), absent };
 }
 
 /** Release 0.5.0 named processes by their host and process id, which callers must not see. */

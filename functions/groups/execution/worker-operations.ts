@@ -1,15 +1,13 @@
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { placeOwnerOf } from '../../identity/caller.ts';
-import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
-import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
+import { ExpectedAbsence } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
-import { checkJson } from '../../kernel/json-bytes.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
 import {
   checkArtifact,
   checkCheckpoint,
-  checkMoment,
+  checkCheckpointEvent,
   checkReport,
   checkResult,
   checkTrace,
@@ -17,7 +15,6 @@ import {
 import { leaseNamed } from '../../runs/lease-named.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
-import type { WriteName } from '../../runs/rules/answered.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { waitResult } from '../../runs/wait-result.ts';
@@ -31,12 +28,16 @@ import {
   ttlOf,
   unknownHeaders,
   waitMsOf,
+  wantedCheckpoints,
   wantedHandlers,
+  wantedVersion,
 } from './lease-wish.ts';
 import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
+import { waitRequestOf } from './wait-request.ts';
 import { wireArtifact, wireCheckpoint, wireLease } from './wire.ts';
+import { writeNameOf } from './write-name.ts';
 
 /** Leases one run for a worker: the requested one, or the one that has been ready longest. */
 export function leaseExternalExecutionRun(
@@ -46,7 +47,10 @@ export function leaseExternalExecutionRun(
   return async ({ body }, { caller, signal, draining, aside }) => {
     const workerId = identifier(body.workerId, '/workerId');
     const handlerIds = wantedHandlers(body.handlerIds);
-    const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs: ttlOf(body.ttlSeconds) });
+    const handlerVersion = wantedVersion(body.handlerVersion);
+    const checkpointKeys = wantedCheckpoints(body.checkpointKeys);
+    const ttlMs = ttlOf(body.ttlSeconds);
+    const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs, handlerVersion });
     const unknown = namedHandlers(dependencies, caller, wish);
     const wanted = body.runId?.trim() || null;
     const waitMs = waitMsOf(body.waitSeconds, unknown);
@@ -61,7 +65,8 @@ export function leaseExternalExecutionRun(
         : await leaseNamed(runtime, wanted, wish, waits && { ...waits, signal: ended });
     const headers = unknownHeaders(unknown);
     if (run === null) return { status: 204, body: null, ...headers };
-    return { status: 200, body: await wireLease(runtime, run, wish.token, workerId), ...headers };
+    const lease = await wireLease(runtime, run, { token: wish.token, workerId, checkpointKeys });
+    return { status: 200, body: lease, ...headers };
   };
 }
 
@@ -72,7 +77,8 @@ export function heartbeatExternalExecutionLease(
   return async ({ body }, { caller, now }) => {
     const held = heldBy(dependencies, caller, body);
     const run = await heartbeat(runtime, held, ttlOf(body.ttlSeconds), now);
-    return { status: 200, body: await wireLease(runtime, run, body.leaseToken, held.workerId) };
+    const { leaseToken: token } = body;
+    return { status: 200, body: await wireLease(runtime, run, { token, workerId: held.workerId }) };
   };
 }
 
@@ -94,7 +100,7 @@ export function recordExternalExecutionLeaseEvent(
   return async ({ body }, { caller, now }) => {
     const event = checkTrace(body);
     const held = heldBy(dependencies, caller, body);
-    const named = nameOf(body.writeId, () => ({ ...event }));
+    const named = writeNameOf(body.writeId, () => ({ ...event }));
     await recordEvent(dependencies.runtime, held, event, now, named);
     return { status: 204, body: null };
   };
@@ -109,7 +115,7 @@ export function putExternalExecutionLeaseArtifact(
     const held = heldBy(dependencies, caller, body);
     // The content may be large, so the hash covers its length only, which is enough against mistakes of one worker.
     const { name, kind, mediaType, uri, text } = write;
-    const named = nameOf(body.writeId, () => ({
+    const named = writeNameOf(body.writeId, () => ({
       name,
       kind,
       mediaType,
@@ -127,10 +133,18 @@ export function putExternalExecutionLeaseCheckpoint(
 ): Handler<'putExternalExecutionLeaseCheckpoint'> {
   return async ({ body }, { caller, now }) => {
     const write = checkCheckpoint(body.checkpoint, '/checkpoint');
+    const event = body.event ?? null;
+    const added = event === null ? null : checkCheckpointEvent(event, '/event');
     const held = heldBy(dependencies, caller, body);
     const { key, content, metadata } = write;
-    const named = nameOf(body.writeId, () => ({ key, content, metadata }));
-    const written = await checkpoint(dependencies.runtime, held, write, now, named);
+    const named = writeNameOf(body.writeId, () => ({
+      key,
+      content,
+      metadata,
+      ...(added === null ? {} : { event: { ...added } }),
+    }));
+    const whole = added === null ? write : { ...write, added };
+    const written = await checkpoint(dependencies.runtime, held, whole, now, named);
     return { status: 200, body: wireCheckpoint(written) };
   };
 }
@@ -154,13 +168,7 @@ export function waitExternalExecutionLease(
   const { runtime } = dependencies;
   return async ({ body }, context) => {
     const { caller, now } = context;
-    const payload = body.payload ?? null;
-    const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
-    const { kind } = body;
-    const name = checkName(body.name, '/name');
-    const dueAt = dueAtOf(body, now);
-    const write = nameOf(body.waitId, () => ({ kind, name, dueAt, payload }), '/waitId');
-    const request = { kind, name, dueAt, payload, bytes, write };
+    const request = waitRequestOf(body, now, payloadLimit(runtime.options.payloadBytesMax));
     const after = leaseAfter(dependencies, body.leaseNext);
     const held = heldBy(dependencies, caller, body);
     const { run, outcome } = await wait(runtime, held, request, now);
@@ -172,33 +180,6 @@ export function waitExternalExecutionLease(
     const next = await after(held.workerId, context);
     return { status: 200, body: { run: waited, suspended: true, outcome: null, ...next } };
   };
-}
-
-/** The worker's name for a repeatable write, with the hash of the write; `null` without a name. */
-function nameOf(
-  id: string | null | undefined,
-  write: () => JsonObject,
-  pointer = '/writeId',
-): WriteName | null {
-  if (id === undefined || id === null) return null;
-  return { id: identifier(id, pointer), requestHash: sha256(canonicalJson(write())) };
-}
-
-type WaitBody = Parameters<Handler<'waitExternalExecutionLease'>>[0]['body'];
-
-/** A timer needs a time; an event may have a deadline only. */
-function dueAtOf({ kind, fireAtUtc, timeoutAtUtc }: WaitBody, now: number): number | null {
-  if (kind === 'timer') {
-    if (fireAtUtc === undefined || fireAtUtc === null)
-      throw invalidMember('/fireAtUtc', 'is needed for a timer');
-    return checkMoment(fireAtUtc, now, '/fireAtUtc');
-  }
-  if (fireAtUtc !== undefined && fireAtUtc !== null) {
-    throw invalidMember('/fireAtUtc', 'must be left out when waiting for an event');
-  }
-  return timeoutAtUtc === undefined || timeoutAtUtc === null
-    ? null
-    : checkMoment(timeoutAtUtc, now, '/timeoutAtUtc');
 }
 
 export function completeExternalExecutionLease(
@@ -248,5 +229,6 @@ function completionOf(given: ExecutionRunResult, resultBytesMax: number) {
     error,
     ...(result === undefined ? {} : { result }),
     ...(statusDetails === undefined ? {} : { statusDetails }),
+    ...(given.retryable === false ? { retryable: false } : {}),
   };
 }

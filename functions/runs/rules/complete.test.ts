@@ -70,6 +70,18 @@ describe('retry', () => {
     expect(change?.events).toEqual([{ type: 'retry.scheduled', severity: 'warning', details }]);
   });
 
+  test.each([
+    [false, 'failed'],
+    [true, 'waiting'],
+  ] as const)('follows the word of the worker where it is %s', (retryable, status) => {
+    expect(completeRun(run, proof, { ...failed, retryable }, NOW)?.run).toMatchObject({
+      status,
+      failures: 1,
+    });
+    const hopeless = { ...failed, failureClass: 'validation', retryable };
+    expect(completeRun(run, proof, hopeless, NOW)?.run.status).toBe('failed');
+  });
+
   test.each(['validation', 'cancelled'])('is not for failures of class %s', (failureClass) => {
     expect(completeRun(run, proof, { ...failed, failureClass }, NOW)?.run.status).toBe('failed');
   });

@@ -8,6 +8,8 @@ export interface Completion extends Ending {
   /** Absent: an earlier reported result stays. */
   readonly result?: StoredValue;
   readonly statusDetails?: JsonObject;
+  /** `false`: no retry follows, for every failure class. */
+  readonly retryable?: boolean;
 }
 
 /** Failure classes that a retry cannot cure. */
@@ -49,8 +51,14 @@ function closeAttempt(run: Run, completion: Completion, now: number): Change {
     : ended(released, completion, now);
 }
 
-function mayRetry(run: Run, { status, failureClass }: Ending): boolean {
+/** Whether a failure of this attempt ends the run, of every class. */
+export function isLastAttempt({ failures, retryPolicy }: Pick<Run, 'failures' | 'retryPolicy'>): boolean {
+  return failures + 1 >= retryPolicy.maxAttempts;
+}
+
+function mayRetry(run: Run, { status, failureClass, retryable }: Completion): boolean {
   if ((status !== 'failed' && status !== 'timed_out') || isBeingCancelled(run)) return false;
+  if (retryable === false) return false;
   return run.failures < run.retryPolicy.maxAttempts && !notRetried.has(failureClass ?? '');
 }
 

@@ -4,6 +4,7 @@ import {
   isBeingCancelled,
   type Run,
   type RunTraceDraft,
+  type WaitIdentity,
   type WaitOutcome,
 } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
@@ -39,8 +40,7 @@ function settleWait(run: Run, now: number): Change | null {
   if (wait === null || wait.dueAt === null || wait.dueAt > now) return null;
   const timed = wait.kind === 'timer';
   const outcome: WaitOutcome = {
-    kind: wait.kind,
-    name: wait.name,
+    ...waitIdentity(wait),
     outcome: timed ? 'timer' : 'timed_out',
     event: null,
     timer: timed
@@ -54,6 +54,11 @@ function settleWait(run: Run, now: number): Change | null {
       : null,
   };
   return resumed(run, outcome, timed ? 'wait.resumed' : 'wait.timed_out');
+}
+
+/** The identity of a wait, without its other members. */
+export function waitIdentity({ kind, name, names }: WaitIdentity): WaitIdentity {
+  return names === undefined ? { kind, name } : { kind, name, names };
 }
 
 /** Ends the wait and queues the run. The outcome is kept until the handler asks for the same wait again. */

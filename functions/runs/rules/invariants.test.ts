@@ -24,6 +24,10 @@ const anyStep = fc.record({
   passedMs: fc.constantFrom(0, 0, 1, 500, 20_000, 120_000, -300),
   stale: fc.constantFrom(false, false, false, true),
   name: fc.constantFrom('a', 'b'),
+  /** Of a wait for any of several events. */
+  names: fc.constantFrom<(readonly string[] | null)[]>(null, null, ['a', 'b'], ['b', 'c']),
+  retryable: fc.constantFrom<(boolean | null)[]>(null, null, true, false),
+  version: fc.constantFrom('1', '2', null),
   timer: fc.boolean(),
   dueMs: fc.constantFrom<(number | null)[]>(null, -1, 0, 700, 90_000),
   status: fc.constantFrom(
@@ -41,6 +45,8 @@ class Life {
   raised = 0;
   consumed = 0;
   drawn = 1n;
+  /** Version of the last lease. */
+  version: string | null = null;
   readonly entries: TraceEntry[] = [];
 
   constructor(maxAttempts: number, scheduledAt: number | null) {
@@ -100,10 +106,13 @@ class Life {
     return change;
   }
 
-  #lease(run: Run, { ttlMs }: Step): Change | null {
-    const change = leaseRun(run, grantOf({ tokenHash: `token-${this.leases + 1}`, ttlMs }), this.now);
+  #lease(run: Run, { ttlMs, version }: Step): Change | null {
+    const grant = grantOf({ tokenHash: `token-${this.leases + 1}`, ttlMs, handlerVersion: version });
+    const change = leaseRun(run, grant, this.now);
     expect(change === null).toBe(run.status !== 'queued');
-    if (change !== null) this.leases += 1;
+    if (change === null) return null;
+    this.leases += 1;
+    this.version = version;
     return change;
   }
 
@@ -121,14 +130,22 @@ class Life {
     if (step.act === 'renew') return { run: renewLease(run, proof, step.ttlMs, now), events: [] };
     if (step.act === 'report') return reportProgress(run, proof, { progress: 0.5 }, now);
     if (step.act === 'complete') {
-      const { status, failureClass } = step;
-      return completeRun(run, proof, { status, failureClass, error: 'e' }, now);
+      const { status, failureClass, retryable } = step;
+      const word = retryable === null ? {} : { retryable };
+      const change = completeRun(run, proof, { status, failureClass, error: 'e', ...word }, now);
+      if (change !== null && retryable === false) expect(isTerminal(change.run.status)).toBe(true);
+      return change;
     }
     const dueAt = step.dueMs === null ? null : now + step.dueMs;
     const kind = step.timer && dueAt !== null ? 'timer' : 'external_event';
-    const request = { kind, name: step.name, dueAt, payload: { json: null }, timerId: '7' } as const;
+    const names = kind === 'timer' ? null : step.names;
+    const identity = { kind, name: names?.[0] ?? step.name, ...(names === null ? {} : { names }) } as const;
+    const request = { ...identity, dueAt, payload: { json: null }, timerId: '7' };
     const { outcome, ...change } = waitInRun(run, proof, request, now);
-    if (outcome?.event != null) this.consumed += 1;
+    if (outcome?.event == null) return change;
+    this.consumed += 1;
+    expect(names ?? [step.name]).toContain(outcome.event.name);
+    expect(outcome.name).toBe(outcome.event.name);
     return change;
   }
 }
@@ -139,6 +156,7 @@ function expectSound(life: Life, before: Run): void {
     expect(run).toEqual({ ...before, inbox: run.inbox, trace: run.trace, ...changing(run) });
   }
   expect(run.attempt).toBe(life.leases);
+  expect(run.handlerVersion ?? null).toBe(life.version);
   expect(run.failures).toBeLessThanOrEqual(run.retryPolicy.maxAttempts);
   expect(run.leaseExpirations).toBeLessThanOrEqual(OPTIONS.leaseExpirationsMax);
   expect(run.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
@@ -149,6 +167,10 @@ function expectSound(life: Life, before: Run): void {
   if (run.status === 'waiting') {
     // The run can continue: by its schedule, the deadline of its wait, or the event that it waits for.
     expect(run.wait === null ? run.scheduledAt !== null : movesOn(run)).toBe(true);
+    if (run.wait?.kind === 'external_event') {
+      const awaited = run.wait.names ?? [run.wait.name];
+      expect(run.inbox.map(({ name }) => name).filter((name) => awaited.includes(name))).toEqual([]);
+    }
   } else {
     expect(run.wait).toBeNull();
   }

@@ -34,6 +34,13 @@ describe('a lease', () => {
     expect(change?.run.lease).not.toHaveProperty('ttlMs');
   });
 
+  test('keeps the version that its holder names, and none of an earlier holder', () => {
+    const run = queuedRun({ handlerVersion: '1' });
+    expect(leaseRun(run, grantOf({ handlerVersion: '2' }), NOW)?.run.handlerVersion).toBe('2');
+    for (const grant of [grantOf(), grantOf({ handlerVersion: null })])
+      expect(leaseRun(run, grant, NOW)?.run).not.toHaveProperty('handlerVersion');
+  });
+
   test('lasts up to, not including, its end', () => {
     const run = runningRun();
     expect(leaseIsOver(run, NOW + TTL_MS - 1)).toBe(false);

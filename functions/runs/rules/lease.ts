@@ -16,6 +16,8 @@ export interface LeaseProof {
 export interface RunLeaseGrant extends Omit<RunLease, 'acquiredAt' | 'expiresAt'> {
   readonly ttlMs: number;
   readonly concurrencyKey: string | null;
+  /** Version of the holder's handler; absent or `null` if it names none. */
+  readonly handlerVersion?: string | null;
 }
 
 /**
@@ -26,8 +28,12 @@ export function leaseRun(run: Run, grant: RunLeaseGrant, now: number): Change | 
   if (run.status !== 'queued') return null;
   const { ttlMs, concurrencyKey, kind, workerId, tokenHash } = grant;
   const attempt = run.attempt + 1;
+  // The version of an earlier holder says nothing about this one.
+  const { handlerVersion: _earlier, ...rest } = withoutAnswers(run);
+  const handlerVersion = grant.handlerVersion ?? null;
   const next: Run = {
-    ...withoutAnswers(run),
+    ...rest,
+    ...(handlerVersion === null ? {} : { handlerVersion }),
     status: 'running',
     attempt,
     startedAt: run.startedAt ?? momentIn(run, now),

@@ -57,6 +57,61 @@ describe('a wait', () => {
     expect(typesOf(met)).toEqual(['wait.resumed']);
   });
 
+  test('for several names takes the oldest event of any, and its outcome has that name', () => {
+    const forAny: WaitRequest = { ...forEvent, name: 'stop', names: ['go', 'stop'] };
+    const inbox = [eventOf('3', { name: 'go,stop' }), eventOf('2'), eventOf('1', { name: 'stop' })];
+    const met = waitInRun(runningRun({ inbox }), proof, forAny, NOW);
+    const [other, left, event] = inbox;
+    expect(met.outcome).toEqual({
+      kind: 'external_event',
+      name: 'stop',
+      names: ['go', 'stop'],
+      outcome: 'external_event',
+      event,
+      timer: null,
+    });
+    expect(met.run.inbox).toEqual([other, left]);
+    expect(waitInRun(met.run, proof, forAny, NOW).outcome).toMatchObject({ name: 'go', event: left });
+  });
+
+  test('for several names is another wait than one for a part of them', () => {
+    const names = ['go', 'stop'];
+    const outcomes = [kept('external_event'), { ...kept('external_event'), names }];
+    const run = runningRun({ outcomes });
+    const take = (more: Partial<WaitRequest>) => waitInRun(run, proof, { ...forEvent, ...more }, NOW).outcome;
+    expect(take({})).toBe(outcomes[0]);
+    expect(take({ name: 'stop', names })).toBe(outcomes[1]);
+    for (const others of [
+      ['go', 'halt'],
+      ['go', 'halt', 'stop'],
+      ['halt', 'stop'],
+    ])
+      expect(take({ names: others }), others.join()).toBeNull();
+  });
+
+  test('for several names parks the run under all of them, and an event of each resumes it', () => {
+    const names = ['go', 'stop'];
+    const parked = waitInRun(runningRun(), proof, { ...forEvent, name: 'stop', names, dueAt: NOW + 5 }, NOW);
+    expect(parked.run.wait).toMatchObject({ name: 'stop', names });
+    expect(parked.run.currentStep).toBe('waiting:external_event:go,stop');
+    expect(parked.events[0]?.details).toEqual({ kind: 'external_event', name: 'stop', names });
+    for (const name of names) {
+      const { run } = raiseInRun(parked.run, eventOf('1', { name }), 9);
+      expect(run).toMatchObject({ status: 'queued', inbox: [], outcomes: [{ name, names }] });
+    }
+    const ignored = raiseInRun(parked.run, eventOf('1', { name: 'halt' }), 9).run;
+    expect(ignored).toMatchObject({ status: 'waiting', inbox: [{ name: 'halt' }] });
+    const late = settleRun(parked.run, NOW + 5, OPTIONS)?.run;
+    expect(late?.outcomes).toMatchObject([{ name: 'stop', names, outcome: 'timed_out' }]);
+  });
+
+  test('shows long names as far as a step goes, without half a character', () => {
+    const names = ['x'.repeat(170), `${'x'.repeat(5)}\u{1F600}`];
+    const { run } = waitInRun(runningRun(), proof, { ...forEvent, names }, NOW);
+    expect(run.currentStep).toHaveLength(200);
+    expect(run.currentStep?.endsWith('x\uFFFD')).toBe(true);
+  });
+
   test('for a timer does not take events', () => {
     const run = runningRun({ inbox: [eventOf('1')] });
     expect(waitInRun(run, proof, forTimer, NOW).run).toMatchObject({ status: 'waiting', inbox: run.inbox });

@@ -7,17 +7,15 @@ import {
   type Run,
   type RunWait,
   type StoredValue,
-  type WaitKind,
+  type WaitIdentity,
   type WaitOutcome,
 } from '../run.ts';
 import { answerTo, sameWrite, type WriteName, withAnswer } from './answered.ts';
-import { cancelledResult, ended, endedLease, progressed, resumed } from './due.ts';
+import { cancelledResult, ended, endedLease, progressed, resumed, waitIdentity } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 import { momentIn } from './moment.ts';
 
-export interface WaitRequest {
-  readonly kind: WaitKind;
-  readonly name: string;
+export interface WaitRequest extends WaitIdentity {
   /** The time of the timer or the deadline of the event; `null` without one. */
   readonly dueAt: number | null;
   /** Only for a timer. */
@@ -37,8 +35,8 @@ export interface WaitChange extends Change {
 
 /**
  * A wait within an attempt. It takes a kept outcome of an earlier execution, else the oldest event of the name, else a
- * time that has passed; else it parks the run and ends the lease. Kind and name identify the wait, since a handler that
- * is executed again makes the same wait again. A repeat of a named wait gets the answer of the first call.
+ * time that has passed; else it parks the run and ends the lease. Kind and name or names identify the wait, since a handler
+ * that is executed again makes the same wait again. A repeat of a named wait gets the answer of the first call.
  */
 export function waitInRun(
   run: Run | undefined,
@@ -75,14 +73,14 @@ function repeated(
 }
 
 function answered(held: Run, request: WaitRequest, now: number): WaitChange {
-  const kept = held.outcomes.find(({ kind, name }) => kind === request.kind && name === request.name);
+  const kept = held.outcomes.find((each) => isSameWait(each, request));
   if (kept !== undefined) {
     const outcomes = held.outcomes.filter((outcome) => outcome !== kept);
     return { run: { ...held, outcomes, taken: kept }, events: [], outcome: kept };
   }
-  const event = request.kind === 'external_event' ? oldestOf(held.inbox, request.name) : undefined;
+  const event = request.kind === 'external_event' ? oldestOf(held.inbox, request) : undefined;
   if (event !== undefined) {
-    const outcome: WaitOutcome = { ...identity(request), outcome: 'external_event', event, timer: null };
+    const outcome = metBy(request, event);
     const inbox = held.inbox.filter(({ id }) => id !== event.id);
     return { run: progressed({ ...held, inbox, taken: outcome }), events: [resumedEvent(outcome)], outcome };
   }
@@ -93,14 +91,28 @@ function answered(held: Run, request: WaitRequest, now: number): WaitChange {
   return { ...parked(held, request, now), outcome: null };
 }
 
-function identity({ kind, name }: WaitRequest) {
-  return { kind, name };
+/** The outcome of a wait for several names has the name of its event, so only the names identify it. */
+function isSameWait(left: WaitIdentity, right: WaitIdentity): boolean {
+  if (left.kind !== right.kind) return false;
+  const { names } = left;
+  if (names === undefined || right.names === undefined)
+    return names === right.names && left.name === right.name;
+  return names.length === right.names.length && names.every((name, at) => name === right.names?.[at]);
 }
 
-function oldestOf(inbox: readonly InboxEvent[], wanted: string): InboxEvent | undefined {
+/** Whether the wait ends with an event of this name. */
+function takes({ name, names }: WaitIdentity, eventName: string): boolean {
+  return names === undefined ? name === eventName : names.includes(eventName);
+}
+
+function metBy(wait: WaitIdentity, event: InboxEvent): WaitOutcome {
+  return { ...waitIdentity(wait), name: event.name, outcome: 'external_event', event, timer: null };
+}
+
+function oldestOf(inbox: readonly InboxEvent[], wait: WaitIdentity): InboxEvent | undefined {
   let oldest: InboxEvent | undefined;
   for (const event of inbox) {
-    if (event.name !== wanted) continue;
+    if (!takes(wait, event.name)) continue;
     if (oldest === undefined || isBefore(event, oldest)) oldest = event;
   }
   return oldest;
@@ -112,11 +124,11 @@ function isBefore(left: InboxEvent, right: InboxEvent): boolean {
 
 function passed(request: WaitRequest, dueAt: number, now: number): WaitOutcome {
   if (request.kind === 'external_event') {
-    return { ...identity(request), outcome: 'timed_out', event: null, timer: null };
+    return { ...waitIdentity(request), outcome: 'timed_out', event: null, timer: null };
   }
   const { name, timerId: id, payload } = request;
   const timer = { id, name, fireAt: dueAt, createdAt: now, payload };
-  return { ...identity(request), outcome: 'timer', event: null, timer };
+  return { ...waitIdentity(request), outcome: 'timer', event: null, timer };
 }
 
 function resumedEvent({ kind, name, outcome }: WaitOutcome) {
@@ -135,11 +147,10 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     const detail = `The run keeps the outcomes of ${OUTCOMES_MAX} waits that were never asked for again`;
     throw new ServiceError('limit_exceeded', detail);
   }
-  const { kind, name, dueAt, payload, timerId } = request;
+  const { kind, name, names, dueAt, payload, timerId } = request;
   const timed = kind === 'timer';
   const wait: RunWait = {
-    kind,
-    name,
+    ...waitIdentity(request),
     dueAt,
     registeredAt: momentIn(run, now),
     timerId: timed ? timerId : null,
@@ -153,13 +164,15 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     ...progressed(run),
     status: 'waiting',
     scheduledAt: dueAt,
-    currentStep: `waiting:${kind}:${name}`.slice(0, CURRENT_STEP_LENGTH_MAX),
+    currentStep: `waiting:${kind}:${names?.join(',') ?? name}`
+      .slice(0, CURRENT_STEP_LENGTH_MAX)
+      .toWellFormed(),
     lease: null,
     endedLease: endedByWait(run, 'suspended', request),
     wait,
     taken: null,
   };
-  return { run: next, events: [{ type: 'wait.registered', details: { kind, name } }] };
+  return { run: next, events: [{ type: 'wait.registered', details: { ...waitIdentity(request) } }] };
 }
 
 const CURRENT_STEP_LENGTH_MAX = 200;
@@ -174,15 +187,8 @@ export function raiseInRun(run: Run | undefined, event: InboxEvent, pendingMax: 
   if (run === undefined) throw new ServiceError('not_found', 'There is no such run');
   const raised = { type: 'external_event.raised', details: { name: event.name, eventId: event.id } };
   const { wait } = run;
-  if (wait !== null && wait.kind === 'external_event' && wait.name === event.name) {
-    const outcome: WaitOutcome = {
-      kind: wait.kind,
-      name: wait.name,
-      outcome: 'external_event',
-      event,
-      timer: null,
-    };
-    const change = resumed(run, outcome, 'wait.resumed');
+  if (wait !== null && wait.kind === 'external_event' && takes(wait, event.name)) {
+    const change = resumed(run, metBy(wait, event), 'wait.resumed');
     return { run: change.run, events: [raised, ...change.events] };
   }
   if (run.inbox.length >= pendingMax) {

@@ -18,10 +18,10 @@ export interface RunView {
 
 /** The run for a caller that may change but not read it: receipt, status and counts, without texts or values of others. */
 export function asReceipt(run: Run, principal: string | null): Run {
-  const { scope } = run;
+  const { scope, handlerVersion: _ofWorker, ...rest } = run;
   const own = scope === null || scope.serviceIdentity === principal;
   return {
-    ...run,
+    ...rest,
     payload: NULL_VALUE,
     result: NULL_VALUE,
     statusDetails: null,
@@ -88,6 +88,8 @@ function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): 
     status: run.status,
     attempt: run.attempt,
     maxAttempts: run.retryPolicy.maxAttempts,
+    failures: run.failures,
+    handlerVersion: run.handlerVersion ?? null,
     retryPolicy: run.retryPolicy,
     correlationId: run.correlationId,
     scope: run.scope,

@@ -1613,6 +1613,16 @@ export type ExecutionRun = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
+  /**
+   * Preview: any release may change it. Number of `failed` and `timed_out` results so far. A result of either
+   * kind is final once their number has reached `maxAttempts`. (at least 0)
+   */
+  readonly failures: number;
+  /**
+   * Preview: any release may change it. Version of the handler as the last lease of the run named it; null if
+   * it named none. (at most 160 characters)
+   */
+  readonly handlerVersion: string | null;
   /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
@@ -1655,7 +1665,10 @@ export type ExecutionRun = {
   readonly failed: number | null;
   /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
+  /**
+   * Current step, as last reported; `waiting:<kind>:<name>` while the run waits; a wait for several names
+   * shows them with a comma between. (at most 200 characters)
+   */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -1828,7 +1841,10 @@ export type ExecutionTimer = {
 
 /** How a wait ended. */
 export type ExecutionWaitResult = {
-  /** The name of the wait. */
+  /**
+   * The name of the wait. Of a wait for several names, that of the event; after its deadline, `name` of the
+   * call that parked the run.
+   */
   readonly name: Identifier;
   /** The cause that ended the wait. */
   readonly outcome: ExecutionWaitOutcome;
@@ -1894,6 +1910,11 @@ export type ExecutionRunResult = {
    */
   readonly failureClass?: string | null;
   /**
+   * Preview: any release may change it. `false` ends the run: no retry follows, for every failure class and
+   * with attempts left. `true` changes nothing.
+   */
+  readonly retryable?: boolean | null;
+  /**
    * Readable description of the failure. Tabs and line breaks are kept; other control characters are refused.
    * (at most 4096 characters)
    */
@@ -1933,6 +1954,36 @@ export type ExecutionCheckpointWrite = {
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
+/**
+ * The checkpoints that a lease call requested. The worker reads a key that is neither `found` nor `absent` by
+ * a call of its own: the bound of the answer left it out, or the server could not read it.
+ */
+export type ExecutionLeaseCheckpoints = {
+  /**
+   * Checkpoints in the order of the requested keys, together at most 1 MiB of canonical JSON; the first one
+   * is always there. (at most 16 items)
+   */
+  readonly found: readonly ExecutionCheckpoint[];
+  /** Keys of which the run has no checkpoint. (at most 16 items) */
+  readonly absent: readonly string[];
+};
+
+/** An event for the history of the run, added in the transaction that writes the checkpoint. */
+export type ExecutionCheckpointEventWrite = {
+  /**
+   * Type of the event; `log` when absent. Types of the service are refused, as in an event that a worker adds
+   * by itself. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+   */
+  readonly type?: string | null;
+  /**
+   * Message of the event. Tabs and line breaks are kept; other control characters are refused. (at most 4096
+   * characters)
+   */
+  readonly message?: string | null;
+  /** Additional data, at most 4,096 bytes of canonical JSON. */
+  readonly details?: object | null;
+};
+
 /** A worker's request for a run. One worker at a time holds a run. */
 export type ExecutionExternalWorkerLeaseRequest = {
   /** Id of the worker; under identity policies it must be a worker id of the caller. */
@@ -1948,6 +1999,17 @@ export type ExecutionExternalWorkerLeaseRequest = {
    * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
+  /**
+   * Preview: any release may change it. Version of the worker's handlers. The run shows the version of its
+   * last lease, and lists filter by it; it never decides who gets a run. 1 to 160 UTF-16 units after
+   * trimming. (at most 400 characters)
+   */
+  readonly handlerVersion?: string | null;
+  /**
+   * Preview: any release may change it. Checkpoints of the run to return with its lease, each key once. (at
+   * most 16 items)
+   */
+  readonly checkpointKeys?: readonly string[] | null;
   /**
    * How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as soon
    * as the worker gets a run. With `runId` it also answers once that run has ended. It holds a bounded number
@@ -1975,6 +2037,13 @@ export type ExecutionExternalWorkerLease = {
    * on a server whose `Environment` is `Development`: the message may hold private data.
    */
   readonly showsHandlerErrors: boolean;
+  /**
+   * Preview: any release may change it. Whether a `failed` or `timed_out` result of this attempt ends the
+   * run, of every failure class.
+   */
+  readonly isLastAttempt: boolean;
+  /** Preview: any release may change it. The requested checkpoints; absent if the call requested none. */
+  readonly checkpoints?: ExecutionLeaseCheckpoints;
 };
 
 /** A worker's heartbeat: it extends the lease. */
@@ -2068,6 +2137,10 @@ export type ExecutionExternalWorkerCheckpointRequest = {
   readonly writeId?: string | null;
   /** The checkpoint to write. */
   readonly checkpoint: ExecutionCheckpointWrite;
+  /**
+   * Preview: any release may change it. An event for the history, added with the checkpoint or not at all.
+   */
+  readonly event?: ExecutionCheckpointEventWrite | null;
 };
 
 /** A worker reads a checkpoint of its run. */
@@ -2084,7 +2157,7 @@ export type ExecutionExternalWorkerCheckpointReadRequest = {
 
 /**
  * A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
- * answers the outcome of the wait. Kind and name identify the wait.
+ * answers the outcome of the wait. Kind and name, or names, identify the wait.
  */
 export type ExecutionExternalWorkerWaitRequest = {
   /** Id of the lease, from the answer to the claim. */
@@ -2102,6 +2175,13 @@ export type ExecutionExternalWorkerWaitRequest = {
   readonly kind: ExecutionWaitKind;
   /** Name of the event or of the timer. */
   readonly name: IdentifierInput;
+  /**
+   * Preview: any release may change it. Names of events, each once, with `name` among them: the oldest event
+   * of any of them ends the wait. The same names in any order are the same wait, whose outcome has the name
+   * of the event, and after the deadline `name` of the call that parked the run. Refused for a timer. (1 to
+   * 16 items)
+   */
+  readonly names?: readonly string[] | null;
   /**
    * Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
    * most 40 characters, RFC 3339)
@@ -2150,6 +2230,17 @@ export type ExecutionExternalWorkerNextLeaseRequest = {
    * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
+  /**
+   * Preview: any release may change it. Version of the worker's handlers. The run shows the version of its
+   * last lease, and lists filter by it; it never decides who gets a run. 1 to 160 UTF-16 units after
+   * trimming. (at most 400 characters)
+   */
+  readonly handlerVersion?: string | null;
+  /**
+   * Preview: any release may change it. Checkpoints of the run to return with its lease, each key once. (at
+   * most 16 items)
+   */
+  readonly checkpointKeys?: readonly string[] | null;
 };
 
 /**
@@ -2188,6 +2279,16 @@ export type ExecutionExternalWorkerCompletion = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
+  /**
+   * Preview: any release may change it. Number of `failed` and `timed_out` results so far. A result of either
+   * kind is final once their number has reached `maxAttempts`. (at least 0)
+   */
+  readonly failures: number;
+  /**
+   * Preview: any release may change it. Version of the handler as the last lease of the run named it; null if
+   * it named none. (at most 160 characters)
+   */
+  readonly handlerVersion: string | null;
   /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
@@ -2230,7 +2331,10 @@ export type ExecutionExternalWorkerCompletion = {
   readonly failed: number | null;
   /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
+  /**
+   * Current step, as last reported; `waiting:<kind>:<name>` while the run waits; a wait for several names
+   * shows them with a comma between. (at most 200 characters)
+   */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;

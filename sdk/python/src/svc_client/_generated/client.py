@@ -1034,7 +1034,7 @@ class Operations:
     ) -> models.ExecutionExternalWorkerLease | None:
         """Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several
         workers ask at once, exactly one of them gets the run. A worker that the product policy does not
-        list gets no run.
+        list gets no run. With `checkpointKeys` the answer also has these checkpoints of the run.
 
         `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
 
@@ -1224,8 +1224,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
         """Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-        survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id
-        gets the same answer.
+        survives retries, waits and restarts. With `event` the same transaction adds an event to the
+        history. With a `writeId` the worker may repeat the call: the same id gets the same answer.
 
         `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of
         `execution-worker`.
@@ -1302,10 +1302,11 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalWorkerWaitResponse:
         """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
-        come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
-        call then returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call:
-        the same id gets the same answer, even if the wait ended the lease. With `leaseNext` a wait that
-        ends the lease also leases the next run, as a completion does.
+        come. With `names` an event of any of them ends the wait, and the outcome says which. Otherwise it
+        ends the lease, and a worker claims the run again after the wait. The repeated call then returns,
+        once, the outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets the
+        same answer, even if the wait ended the lease. With `leaseNext` a wait that ends the lease also
+        leases the next run, as a completion does.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
 
@@ -1435,6 +1436,7 @@ class Operations:
             "rejected",
             "timed_out",
         ] | None = None,
+        handler_version: str | None = None,
         correlation_id: str | None = None,
         idempotency_key: str | None = None,
         created_after_utc: str | None = None,
@@ -1460,6 +1462,8 @@ class Operations:
             handler_id: Only runs of this handler. (1 to 160 characters)
             plugin_id: Only runs of this plugin. (1 to 160 characters)
             status: Only runs of this status.
+            handler_version: Preview: any release may change it. Only runs whose last lease named this
+                version of the handler. (1 to 160 characters)
             correlation_id: Only runs of this correlation id. (1 to 160 characters)
             idempotency_key: Only runs started with this key. (1 to 160 characters)
             created_after_utc: Only runs created at this moment or later. (at most 40 characters, RFC
@@ -1500,6 +1504,7 @@ class Operations:
                 "handler_id": handler_id,
                 "plugin_id": plugin_id,
                 "status": status,
+                "handler_version": handler_version,
                 "correlation_id": correlation_id,
                 "idempotency_key": idempotency_key,
                 "created_after_utc": created_after_utc,

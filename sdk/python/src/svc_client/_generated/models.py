@@ -81,6 +81,7 @@ __all__ = [
     "ExecutionArtifactList",
     "ExecutionArtifactWrite",
     "ExecutionCheckpoint",
+    "ExecutionCheckpointEventWrite",
     "ExecutionCheckpointWrite",
     "ExecutionExternalEvent",
     "ExecutionExternalEventRequest",
@@ -99,6 +100,7 @@ __all__ = [
     "ExecutionExternalWorkerWaitRequest",
     "ExecutionExternalWorkerWaitResponse",
     "ExecutionHandlerDescriptor",
+    "ExecutionLeaseCheckpoints",
     "ExecutionMaintenanceDispatchReconcileRequest",
     "ExecutionMaintenanceDispatchReconcileResult",
     "ExecutionMaintenancePruneRequest",
@@ -1841,6 +1843,14 @@ class ExecutionRun(TypedDict):
     """Number of claims: first start, retries, resumed waits, lost leases. (at least 0)"""
     maxAttempts: int
     """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
+    failures: int
+    """Preview: any release may change it. Number of `failed` and `timed_out` results so far. A result of
+    either kind is final once their number has reached `maxAttempts`. (at least 0)
+    """
+    handlerVersion: str | None
+    """Preview: any release may change it. Version of the handler as the last lease of the run named it; null
+    if it named none. (at most 160 characters)
+    """
     retryPolicy: ExecutionRetryPolicy
     """Rules for retries of the run."""
     correlationId: str
@@ -1882,7 +1892,8 @@ class ExecutionRun(TypedDict):
     progress: float | None
     """Completed share of the work, as last reported; 1 after success. (0 to 1)"""
     currentStep: str | None
-    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters)
+    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits; a wait for several names
+    shows them with a comma between. (at most 200 characters)
     """
     failureClass: str | None
     """Kind of the last failure; null after success. (at most 160 characters)"""
@@ -2040,7 +2051,9 @@ class ExecutionWaitResult(TypedDict):
     """How a wait ended."""
 
     name: Identifier
-    """The name of the wait."""
+    """The name of the wait. Of a wait for several names, that of the event; after its deadline, `name` of the
+    call that parked the run.
+    """
     outcome: ExecutionWaitOutcome
     """The cause that ended the wait."""
     event: ExecutionExternalEvent | None
@@ -2099,6 +2112,10 @@ class ExecutionRunResult(TypedDict):
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
     any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
+    retryable: NotRequired[bool | None]
+    """Preview: any release may change it. `false` ends the run: no retry follows, for every failure class and
+    with attempts left. `true` changes nothing.
+    """
     error: NotRequired[str | None]
     """Readable description of the failure. Tabs and line breaks are kept; other control characters are
     refused. (at most 4096 characters)
@@ -2139,6 +2156,34 @@ class ExecutionCheckpointWrite(TypedDict):
     """Metadata: strings of your choice. (at most 32 entries)"""
 
 
+class ExecutionLeaseCheckpoints(TypedDict):
+    """The checkpoints that a lease call requested. The worker reads a key that is neither `found` nor
+    `absent` by a call of its own: the bound of the answer left it out, or the server could not read it.
+    """
+
+    found: list[ExecutionCheckpoint]
+    """Checkpoints in the order of the requested keys, together at most 1 MiB of canonical JSON; the first one
+    is always there. (at most 16 items)
+    """
+    absent: list[str]
+    """Keys of which the run has no checkpoint. (at most 16 items)"""
+
+
+class ExecutionCheckpointEventWrite(TypedDict):
+    """An event for the history of the run, added in the transaction that writes the checkpoint."""
+
+    type: NotRequired[str | None]
+    """Type of the event; `log` when absent. Types of the service are refused, as in an event that a worker
+    adds by itself. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+    """
+    message: NotRequired[str | None]
+    """Message of the event. Tabs and line breaks are kept; other control characters are refused. (at most
+    4096 characters)
+    """
+    details: NotRequired[Mapping[str, object] | None]
+    """Additional data, at most 4,096 bytes of canonical JSON."""
+
+
 class ExecutionExternalWorkerLeaseRequest(TypedDict):
     """A worker's request for a run. One worker at a time holds a run."""
 
@@ -2152,6 +2197,15 @@ class ExecutionExternalWorkerLeaseRequest(TypedDict):
     """
     ttlSeconds: NotRequired[float | None]
     """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
+    """
+    handlerVersion: NotRequired[str | None]
+    """Preview: any release may change it. Version of the worker's handlers. The run shows the version of its
+    last lease, and lists filter by it; it never decides who gets a run. 1 to 160 UTF-16 units after
+    trimming. (at most 400 characters)
+    """
+    checkpointKeys: NotRequired[Sequence[str] | None]
+    """Preview: any release may change it. Checkpoints of the run to return with its lease, each key once. (at
+    most 16 items)
     """
     waitSeconds: NotRequired[float | None]
     """How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as
@@ -2179,6 +2233,12 @@ class ExecutionExternalWorkerLease(TypedDict):
     """Whether the worker completes a failed run with the message of the error that its handler threw. True
     only on a server whose `Environment` is `Development`: the message may hold private data.
     """
+    isLastAttempt: bool
+    """Preview: any release may change it. Whether a `failed` or `timed_out` result of this attempt ends the
+    run, of every failure class.
+    """
+    checkpoints: NotRequired[ExecutionLeaseCheckpoints]
+    """Preview: any release may change it. The requested checkpoints; absent if the call requested none."""
 
 
 class ExecutionExternalWorkerHeartbeatRequest(TypedDict):
@@ -2271,6 +2331,9 @@ class ExecutionExternalWorkerCheckpointRequest(TypedDict):
     """
     checkpoint: ExecutionCheckpointWrite
     """The checkpoint to write."""
+    event: NotRequired[ExecutionCheckpointEventWrite | None]
+    """Preview: any release may change it. An event for the history, added with the checkpoint or not at all.
+    """
 
 
 class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
@@ -2288,7 +2351,7 @@ class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
 
 class ExecutionExternalWorkerWaitRequest(TypedDict):
     """A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
-    answers the outcome of the wait. Kind and name identify the wait.
+    answers the outcome of the wait. Kind and name, or names, identify the wait.
     """
 
     leaseKey: IdentifierInput
@@ -2305,6 +2368,12 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     """The cause to wait for."""
     name: IdentifierInput
     """Name of the event or of the timer."""
+    names: NotRequired[Sequence[str] | None]
+    """Preview: any release may change it. Names of events, each once, with `name` among them: the oldest
+    event of any of them ends the wait. The same names in any order are the same wait, whose outcome has
+    the name of the event, and after the deadline `name` of the call that parked the run. Refused for a
+    timer. (1 to 16 items)
+    """
     timeoutAtUtc: NotRequired[str | None]
     """Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
     most 40 characters, RFC 3339)
@@ -2348,6 +2417,15 @@ class ExecutionExternalWorkerNextLeaseRequest(TypedDict):
     ttlSeconds: NotRequired[float | None]
     """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
     """
+    handlerVersion: NotRequired[str | None]
+    """Preview: any release may change it. Version of the worker's handlers. The run shows the version of its
+    last lease, and lists filter by it; it never decides who gets a run. 1 to 160 UTF-16 units after
+    trimming. (at most 400 characters)
+    """
+    checkpointKeys: NotRequired[Sequence[str] | None]
+    """Preview: any release may change it. Checkpoints of the run to return with its lease, each key once. (at
+    most 16 items)
+    """
 
 
 class ExecutionExternalWorkerCompletionRequest(TypedDict):
@@ -2386,6 +2464,14 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     """Number of claims: first start, retries, resumed waits, lost leases. (at least 0)"""
     maxAttempts: int
     """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
+    failures: int
+    """Preview: any release may change it. Number of `failed` and `timed_out` results so far. A result of
+    either kind is final once their number has reached `maxAttempts`. (at least 0)
+    """
+    handlerVersion: str | None
+    """Preview: any release may change it. Version of the handler as the last lease of the run named it; null
+    if it named none. (at most 160 characters)
+    """
     retryPolicy: ExecutionRetryPolicy
     """Rules for retries of the run."""
     correlationId: str
@@ -2427,7 +2513,8 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     progress: float | None
     """Completed share of the work, as last reported; 1 after success. (0 to 1)"""
     currentStep: str | None
-    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters)
+    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits; a wait for several names
+    shows them with a comma between. (at most 200 characters)
     """
     failureClass: str | None
     """Kind of the last failure; null after success. (at most 160 characters)"""

@@ -371,6 +371,7 @@ LIST_EXECUTION_RUNS = OperationSpec(
         ParameterSpec("handlerId", "handler_id"),
         ParameterSpec("pluginId", "plugin_id"),
         ParameterSpec("status", "status"),
+        ParameterSpec("handlerVersion", "handler_version"),
         ParameterSpec("correlationId", "correlation_id"),
         ParameterSpec("idempotencyKey", "idempotency_key"),
         ParameterSpec("createdAfterUtc", "created_after_utc"),

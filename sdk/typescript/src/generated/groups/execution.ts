@@ -30,6 +30,11 @@ export interface ListExecutionRunsParameters {
   | 'cancelled'
   | 'rejected'
   | 'timed_out' | undefined;
+  /**
+   * Preview: any release may change it. Only runs whose last lease named this version of the handler. (1 to
+   * 160 characters)
+   */
+  readonly handlerVersion?: string | undefined;
   /** Only runs of this correlation id. (1 to 160 characters) */
   readonly correlationId?: string | undefined;
   /** Only runs started with this key. (1 to 160 characters) */
@@ -217,7 +222,7 @@ export class ExecutionOperations extends ClientCore {
   /**
    * Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several workers
    * ask at once, exactly one of them gets the run. A worker that the product policy does not list gets no
-   * run.
+   * run. With `checkpointKeys` the answer also has these checkpoints of the run.
    *
    * `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
    *
@@ -351,8 +356,8 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-   * survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id gets
-   * the same answer.
+   * survives retries, waits and restarts. With `event` the same transaction adds an event to the history.
+   * With a `writeId` the worker may repeat the call: the same id gets the same answer.
    *
    * `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of `execution-worker`.
    *
@@ -406,10 +411,11 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
-   * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets
-   * the same answer, even if the wait ended the lease. With `leaseNext` a wait that ends the lease also
-   * leases the next run, as a completion does.
+   * With `names` an event of any of them ends the wait, and the outcome says which. Otherwise it ends the
+   * lease, and a worker claims the run again after the wait. The repeated call then returns, once, the
+   * outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets the same answer,
+   * even if the wait ended the lease. With `leaseNext` a wait that ends the lease also leases the next run,
+   * as a completion does.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *

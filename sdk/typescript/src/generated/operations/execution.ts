@@ -143,6 +143,7 @@ export const listExecutionRuns: OperationSpec = {
     { name: 'handlerId', key: 'handlerId' },
     { name: 'pluginId', key: 'pluginId' },
     { name: 'status', key: 'status' },
+    { name: 'handlerVersion', key: 'handlerVersion' },
     { name: 'correlationId', key: 'correlationId' },
     { name: 'idempotencyKey', key: 'idempotencyKey' },
     { name: 'createdAfterUtc', key: 'createdAfterUtc' },
