@@ -86,6 +86,7 @@ recordExternalExecutionLeaseEvent: POST /execution/workers/leases/events recordE
 putExternalExecutionLeaseArtifact: POST /execution/workers/leases/artifacts putExternalExecutionLeaseArtifact
 putExternalExecutionLeaseCheckpoint: POST /execution/workers/leases/checkpoints putExternalExecutionLeaseCheckpoint
 getExternalExecutionLeaseCheckpoint: POST /execution/workers/leases/checkpoints/read getExternalExecutionLeaseCheckpoint
+startExternalExecutionLeaseChild: POST /execution/workers/leases/children startExternalExecutionLeaseChild
 waitExternalExecutionLease: POST /execution/workers/leases/wait waitExternalExecutionLease
 completeExternalExecutionLease: POST /execution/workers/leases/complete completeExternalExecutionLease
 listExecutionRuns: GET /execution/runs listExecutionRuns
@@ -132,6 +133,7 @@ recordExternalExecutionLeaseEvent execution-worker worker write 204 131072
 putExternalExecutionLeaseArtifact execution-worker worker write 200 33554432
 putExternalExecutionLeaseCheckpoint execution-worker worker write 200 1310720
 getExternalExecutionLeaseCheckpoint execution-worker worker read 200 65536
+startExternalExecutionLeaseChild execution-worker worker write 200 1310720
 waitExternalExecutionLease execution-worker worker write 200 1310720
 completeExternalExecutionLease execution-worker worker write 200 1310720
 listExecutionRuns execution-policy read_run read 200 null

@@ -378,6 +378,14 @@ export const limits = {
    * Unit: bytes.
    */
   executionLeaseCheckpointsBytesMax: 1_048_576,
+  /** Checkpoints that a start gives to its run. Unit: items. */
+  executionFirstCheckpointsMax: 32,
+  /** Child runs of one run. Unit: runs. */
+  executionChildrenMax: 10_000,
+  /** Time of a handler to undo its work after a cooperative cancellation was requested. Unit: seconds. */
+  executionCancelGraceSecondsDefault: 300,
+  /** Longest such time. Unit: seconds. */
+  executionCancelGraceSecondsMax: 86_400,
   /** Tags of a run; also entries of metadata and of a trace context. Unit: items. */
   executionTagsMax: 32,
   /** Longest name of a tag, a metadata entry or a trace context entry. Unit: UTF-16 code units. */

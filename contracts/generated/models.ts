@@ -1470,11 +1470,20 @@ export type ExecutionRunStatus =
 /** The result with which a handler completes a run. */
 export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
 
-/** The cause that a run waits for: an event that a caller raises, or a time. */
-export type ExecutionWaitKind = 'external_event' | 'timer';
+/** The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. */
+export type ExecutionWaitKind = 'external_event' | 'timer' | 'run';
 
-/** How a wait ended: by its event, by its timer, or by its deadline. */
-export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'timed_out';
+/** How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. */
+export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'run' | 'timed_out';
+
+/** How a child run ended. `unknown`: the waiting run has no such child. */
+export type ExecutionChildRunStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out' | 'unknown';
+
+/**
+ * How a cancellation ends a run that is queued or waits. `immediate`: at once. `cooperative`: a run that was
+ * leased before is leased again, so that its handler can undo its work.
+ */
+export type ExecutionCancellation = 'immediate' | 'cooperative';
 
 /**
  * The product, tenant and service identity of a run. Required if product or identity policies are configured.
@@ -1573,6 +1582,15 @@ export type ExecutionRunRequest = {
    * entries)
    */
   readonly tags?: { readonly [name: string]: string } | null;
+  /** How a cancellation ends the run; `immediate` when absent. */
+  readonly cancellation?: ExecutionCancellation | null;
+  /**
+   * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
+   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   */
+  readonly cancelGraceSeconds?: number | null;
+  /** Checkpoints that the run begins with, each key once. (at most 32 items) */
+  readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
    * waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not read the
@@ -1664,6 +1682,8 @@ export type ExecutionRun = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
+  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  readonly parentRunId?: string;
 };
 
 /**
@@ -1836,6 +1856,26 @@ export type ExecutionWaitResult = {
   readonly event: ExecutionExternalEvent | null;
   /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
+  /** The end of the run that the wait was for; absent for every other outcome. */
+  readonly run?: ExecutionChildRunOutcome;
+};
+
+/** How a child run ended. */
+export type ExecutionChildRunOutcome = {
+  /** The child run, as the wait named it. */
+  readonly runId: Identifier;
+  /** How the child run ended; `unknown` for a run that is no child of the waiting one. */
+  readonly status: ExecutionChildRunStatus;
+  /** Kind of the failure; null after success. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** Description of the failure; null after success. (at most 4096 characters) */
+  readonly error: string | null;
+  /** The last result that the handler of the child reported: any JSON. */
+  readonly result: JsonValue;
+  /** Whether the result was larger than 16 KiB and was removed with the child run; `result` is then null. */
+  readonly resultRemoved: boolean;
+  /** When the child run became terminal; null for an unknown one. (at most 40 characters, RFC 3339) */
+  readonly completedAtUtc: string | null;
 };
 
 /** A worker's report about a run. An absent or null member keeps its stored value. */
@@ -2140,8 +2180,9 @@ export type ExecutionExternalWorkerCheckpointReadRequest = {
 };
 
 /**
- * A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
- * answers the outcome of the wait. Kind and name, or names, identify the wait.
+ * A worker makes its run wait for an event, a time or the end of a child run. After a worker claims the run
+ * again, the same call answers the outcome of the wait. Kind and name, or names, identify the wait, and for
+ * the kind `run` the run too.
  */
 export type ExecutionExternalWorkerWaitRequest = {
   /** Id of the lease, from the answer to the claim. */
@@ -2157,23 +2198,30 @@ export type ExecutionExternalWorkerWaitRequest = {
   readonly waitId?: string | null;
   /** The cause to wait for. */
   readonly kind: ExecutionWaitKind;
-  /** Name of the event or of the timer. */
+  /**
+   * Name of the event or of the timer. For the kind `run` a label of your choice, which the outcome repeats.
+   */
   readonly name: IdentifierInput;
   /**
    * Preview: any release may change it. Names of events, each once, with `name` among them: the oldest event
    * of any of them ends the wait. The same names in any order are the same wait, whose outcome has the name
-   * of the event, and after the deadline `name` of the call that parked the run. Refused for a timer. (1 to
-   * 16 items)
+   * of the event, and after the deadline `name` of the call that parked the run. Refused for a timer or a
+   * run. (1 to 16 items)
    */
   readonly names?: readonly string[] | null;
   /**
-   * Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
-   * most 40 characters, RFC 3339)
+   * The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16 units
+   * after trimming. (1 to 400 characters)
+   */
+  readonly runId?: string | null;
+  /**
+   * Deadline of a wait for an event or a run; none when absent. At most 3,660 days ahead. Ignored for a
+   * timer. (at most 40 characters, RFC 3339)
    */
   readonly timeoutAtUtc?: string | null;
   /**
-   * Due time: required for a timer, refused for an event. At most 3,660 days ahead. (at most 40 characters,
-   * RFC 3339)
+   * Due time: required for a timer, refused for an event and a run. At most 3,660 days ahead. (at most 40
+   * characters, RFC 3339)
    */
   readonly fireAtUtc?: string | null;
   /**
@@ -2186,6 +2234,74 @@ export type ExecutionExternalWorkerWaitRequest = {
    * decides the wait first; it succeeds whether or not a run is leased.
    */
   readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
+};
+
+/**
+ * A child run to start. It has the product, the tenant, the principal and the correlation id of its parent.
+ */
+export type ExecutionChildRunRequest = {
+  /** The handler that does the work. Without such a handler the child is rejected, which is its outcome. */
+  readonly handlerId: IdentifierInput;
+  /**
+   * The plugin of the handler; taken from the handler when absent. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
+   */
+  readonly pluginId?: string | null;
+  /**
+   * Input of the handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+   * more, and never more than 1 MiB.
+   */
+  readonly payload?: JsonValue;
+  /**
+   * Earliest start of the run, at most 3,660 days ahead. A time in the past means now. (at most 40
+   * characters, RFC 3339)
+   */
+  readonly scheduledAtUtc?: string | null;
+  /** Rules for retries of the run. */
+  readonly retryPolicy?: ExecutionRetryPolicyInput | null;
+  /**
+   * Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
+   * entries)
+   */
+  readonly tags?: { readonly [name: string]: string } | null;
+  /** Whether a cancellation of the parent also cancels this run. (false when absent) */
+  readonly cancelWithParent?: boolean | null;
+  /** How a cancellation ends the run; `immediate` when absent. */
+  readonly cancellation?: ExecutionCancellation | null;
+  /**
+   * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
+   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   */
+  readonly cancelGraceSeconds?: number | null;
+  /** Checkpoints that the run begins with, each key once. (at most 32 items) */
+  readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
+};
+
+/** A worker starts a child of its run. */
+export type ExecutionExternalWorkerChildRequest = {
+  /** Id of the lease, from the answer to the claim. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /**
+   * The run's name for this start, unique among its children. A repeat with the same name, also under a later
+   * lease, starts nothing and answers the same child.
+   */
+  readonly writeId: IdentifierInput;
+  /** The child run to start. */
+  readonly child: ExecutionChildRunRequest;
+};
+
+/** The child run that a worker started. */
+export type ExecutionExternalWorkerChild = {
+  /** Id of the child run. (1 to 160 characters) */
+  readonly runId: string;
+  /** Id of the run that started it. (1 to 160 characters) */
+  readonly parentRunId: string;
+  /** Whether an earlier call with this `writeId` started it. */
+  readonly replayed: boolean;
 };
 
 /**
@@ -2330,6 +2446,8 @@ export type ExecutionExternalWorkerCompletion = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
+  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  readonly parentRunId?: string;
   /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };

@@ -3,7 +3,16 @@ import { decisionTime } from '../kernel/world.ts';
 import type { KeyRequest, LoadedRecords, RecordKey, Write } from '../store/port.ts';
 import { type ActiveCounter, countersOf, countersOfRun, decremented } from './active-runs.ts';
 import { afterWrite, announceChange } from './announcements.ts';
-import { heartbeatRecord, readRun, runKey, runRecord, runTraceKey, runTraceRecord } from './records.ts';
+import { type Kin, kinOf } from './child-end.ts';
+import {
+  childLinkKey,
+  heartbeatRecord,
+  readRun,
+  runKey,
+  runRecord,
+  runTraceKey,
+  runTraceRecord,
+} from './records.ts';
 import type { Change, Run } from './run.ts';
 import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
@@ -38,6 +47,8 @@ export interface Changed<R> {
   /** The run after the change. */
   readonly run: Run | undefined;
   readonly result: R;
+  /** The children of the run are to be cancelled: their records do so later if the caller does not. */
+  readonly cascades?: boolean;
 }
 
 /** One transition of one run: a transaction reads it, a pure rule decides, the store writes; then the queue is notified. */
@@ -48,42 +59,70 @@ export async function changeRun<R>(
 ): Promise<Changed<R>> {
   const { runId, now } = request;
   const baseId = runtime.ids.next();
-  const once = (counters: readonly ActiveCounter[]) => transition(runtime, request, baseId, counters, decide);
   // Read the active-run counter only when the run will probably end: it costs a read and is contended.
-  const scope = runtime.scopes.of(runId);
-  const guess = request.mayEnd === true ? countersOf(runtime.options, { id: runId, scope }) : [];
-  const tried = await once(guess);
-  const done = 'missing' in tried ? await once(tried.missing) : tried;
+  let beside = request.mayEnd === true ? guessed(runtime, runId) : NOTHING;
+  let done = await transition(runtime, request, baseId, beside, decide);
+  // The counters, the link of the parent, the parent, and the cascade to the children.
+  for (let tries = 0; 'missing' in done && tries < MISSING_MAX; tries += 1) {
+    beside = joined(beside, done.missing);
+    done = await transition(runtime, request, baseId, beside, decide);
+  }
   if ('missing' in done)
     throw new Error('a run that ends must leave the active count in the same transaction');
   if (done.run !== undefined) runtime.scopes.saw(done.run);
   // Notify before returning: a late message could overwrite newer queue state.
   if (done.run !== undefined && done.run !== done.before)
     await announceChange(runtime, done.before, done.run, now);
-  if (request.mayMoveTrace === true && done.run !== undefined && overflowingTrace(done.run).length > 0) {
-    await afterWrite(runtime, 'A trace could not be moved out of its run', () =>
-      moveTrace(runtime, runId, runTraceKey(runId, baseId)),
-    );
-  }
-  return { run: done.run, result: done.result };
+  if (done.woken !== undefined) await announceChange(runtime, done.woken.before, done.woken.run, now);
+  if (request.mayMoveTrace === true && done.run !== undefined) await moveLongTrace(runtime, done.run, baseId);
+  const cascades = done.cascades === true ? { cascades: true } : {};
+  return { run: done.run, result: done.result, ...cascades };
+}
+
+/** Records beside the run that a transaction requests because the run may end. */
+interface Beside {
+  readonly counters: readonly ActiveCounter[];
+  readonly keys: readonly KeyRequest[];
+}
+
+const NOTHING: Beside = { counters: [], keys: [] };
+
+/** Kinds of records that a transaction may find missing, one after another. */
+const MISSING_MAX = 4;
+
+function guessed({ options, scopes }: Runtime, runId: string): Beside {
+  const counters = countersOf(options, { id: runId, scope: scopes.of(runId) });
+  const parentId = scopes.parentOf(runId);
+  return { counters, keys: parentId === null ? [] : [{ key: childLinkKey(parentId, runId) }] };
+}
+
+function joined(one: Beside, more: Partial<Beside>): Beside {
+  return { counters: more.counters ?? one.counters, keys: [...one.keys, ...(more.keys ?? [])] };
+}
+
+interface Woken {
+  readonly before: Run;
+  readonly run: Run;
 }
 
 type Transition<R> =
-  | (Changed<R> & { readonly before: Run | undefined })
-  | { readonly missing: readonly ActiveCounter[] };
+  | (Changed<R> & { readonly before: Run | undefined; readonly woken?: Woken })
+  | { readonly missing: Partial<Beside> };
 
-/** Returns the counters of a run that would end, and writes nothing, if `counters` lacks one of them. */
+/** Returns the records beside a run that would end, and writes nothing, if `beside` lacks one of them. */
 async function transition<R>(
   runtime: Runtime,
   request: ChangeRequest,
   baseId: string,
-  counters: readonly ActiveCounter[],
+  beside: Beside,
   decide: (run: Run | undefined, found: LoadedRecords, at: number) => Decided<R>,
 ): Promise<Transition<R>> {
   const { runId } = request;
   const key = runKey(runId);
-  const counted = counters.map((counter): KeyRequest => ({ key: counter.key }));
-  const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? []), ...counted];
+  const counted = beside.counters.map((counter): KeyRequest => ({ key: counter.key }));
+  const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? []), ...beside.keys, ...counted];
+  const has = (wanted: RecordKey) => keys.some((each) => isSameKey(each.key, wanted));
+  const wokenId = beside.keys.length > 0 ? runtime.ids.next() : baseId;
   const store = await runtime.store();
   return store.transact<Transition<R>>(
     runtime.scope,
@@ -104,14 +143,37 @@ async function transition<R>(
       if (before?.counted === true && !run.counted) {
         const ending = countersOfRun(runtime.options, before);
         if (!ending.every(({ key: each }) => counted.some((asked) => asked.key.id === each.id)))
-          return { writes: [], result: { missing: ending } };
+          return { writes: [], result: { missing: { counters: ending } } };
         all.push(...ending.map((counter) => decremented(found, counter)));
       }
+      const kin = kinOf({ before, run, found, has, at, options: runtime.options });
+      if ('missing' in kin) return { writes: [], result: { missing: { keys: kin.missing } } };
+      const woken = wokenIn(runtime, kin, wokenId, at);
+      all.push(...kin.writes, ...(woken === null ? [] : [{ put: runRecord(woken.run) }]));
       // A handler of this process sends no requests: its pace is not that of a caller.
       const by = before?.lease?.kind === 'process' ? 'job' : 'request';
       const grows = request.grows === true && run.job === undefined && by;
-      return { writes: all, result: { before, run, result }, owner: ownerOfRun(run), grows };
+      const more = { cascades: kin.cascades, ...(woken === null ? {} : { woken }) };
+      return { writes: all, result: { before, run, result, ...more }, owner: ownerOfRun(run), grows };
     },
+  );
+}
+
+function isSameKey(one: RecordKey, other: RecordKey): boolean {
+  return one.id === other.id && one.collection === other.collection;
+}
+
+function wokenIn(runtime: Runtime, { woken }: Kin, baseId: string, at: number): Woken | null {
+  if (woken === null) return null;
+  const { before, change } = woken;
+  return { before, run: withTrace(change, baseId, at, traceLimits(runtime, change.run)) };
+}
+
+/** After a write that has made the trace of the run longer. */
+export async function moveLongTrace(runtime: Runtime, run: Run, baseId: string): Promise<void> {
+  if (overflowingTrace(run).length === 0) return;
+  await afterWrite(runtime, 'A trace could not be moved out of its run', () =>
+    moveTrace(runtime, run.id, runTraceKey(run.id, baseId)),
   );
 }
 

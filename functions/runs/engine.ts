@@ -284,6 +284,8 @@ export class Engine {
     const before = this.#running.get(run.id);
     if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
+    // A cooperative cancellation: the handler is executed to undo its work, and its signal says so from the start.
+    if (isBeingCancelled(run)) this.#cancel(execution);
     this.#shares.hold(execution.owner);
     this.#renewal.arm();
     const handler = this.#handlers.get(run.handlerId);

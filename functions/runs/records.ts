@@ -22,6 +22,8 @@ export const CHECKPOINTS: OwnedCollection = { name: 'checkpoints', pairedIndexes
 export const LEASES: OwnedCollection = { name: 'leases', pairedIndexes: false, ...TENANT_DATA };
 /** Recorded timers that no run waits for. */
 export const TIMERS: OwnedCollection = { name: 'timers', pairedIndexes: false, ...TENANT_DATA };
+/** Links of runs to their children, with the outcomes of these. */
+export const CHILDREN: OwnedCollection = { name: 'children', pairedIndexes: false, ...TENANT_DATA };
 /** The holder of each concurrency key; a run has one only while it is leased, so a restored run has none. */
 export const SLOTS: OwnedCollection = {
   name: 'slots',
@@ -45,6 +47,7 @@ export const executionCollections: readonly OwnedCollection[] = [
   CHECKPOINTS,
   LEASES,
   TIMERS,
+  CHILDREN,
   SLOTS,
   COUNTERS,
   REMAINS,
@@ -141,6 +144,23 @@ export function leaseRecordKey(name: string, scope: Run['scope']): RecordKey {
 
 export function timerRecordKey(runId: string, timerId: string): RecordKey {
   return { collection: TIMERS.name, id: recordId(runId, timerId) };
+}
+
+/** Lists the active children that are cancelled with their parent. */
+export const CASCADE_INDEX = 'cascade';
+
+export function childLinkKey(parentId: string, childId: string): RecordKey {
+  return { collection: CHILDREN.name, id: recordId(parentId, 'run', childId) };
+}
+
+/** The child that a start of this name has made. */
+export function childNameKey(parentId: string, writeId: string): RecordKey {
+  return { collection: CHILDREN.name, id: recordId(parentId, 'write', writeId) };
+}
+
+/** Exists while children of a cancelled run may still have to be cancelled. */
+export function cascadeKey(parentId: string): RecordKey {
+  return { collection: CHILDREN.name, id: recordId(parentId, 'cascade') };
 }
 
 export function slotKey(concurrencyKey: string): RecordKey {
@@ -259,6 +279,8 @@ function withoutCarriedTags(run: Run): Run {
  */
 export function dueOf(run: Run): number | null {
   if (run.status === 'running') return run.lease?.expiresAt ?? run.updatedAt;
+  // A queued run with a requested cancellation ends, even if no worker comes.
+  if (run.status === 'queued') return run.cancelBy ?? null;
   if (run.status !== 'waiting') return null;
   return run.wait === null ? (run.scheduledAt ?? run.updatedAt) : run.wait.dueAt;
 }

@@ -83,7 +83,7 @@ export interface AnsweredWrite {
   readonly artifactId?: string;
 }
 
-export type WaitKind = 'external_event' | 'timer';
+export type WaitKind = 'external_event' | 'timer' | 'run';
 
 /** Which wait it is: a handler that is executed again makes the same wait again. */
 export interface WaitIdentity {
@@ -91,6 +91,8 @@ export interface WaitIdentity {
   readonly name: string;
   /** Only of a wait for any of several events: their names, sorted. */
   readonly names?: readonly string[];
+  /** The child run; only for the kind `run`. */
+  readonly runId?: string;
 }
 
 /** The wait of a parked run. */
@@ -119,7 +121,10 @@ export interface RunTimer<Payload = StoredValue> {
   readonly payload: Payload;
 }
 
-/** The outcome of a wait, kept until the handler asks for the same wait again. Of several names, `name` is that of the event. */
+/**
+ * The outcome of a wait, kept until the handler asks for the same wait again. Of several names, `name` is that of the
+ * event. Of the kind `run` only `timed_out` is kept: a child's end is in its link.
+ */
 export interface WaitOutcome extends WaitIdentity {
   readonly outcome: 'external_event' | 'timer' | 'timed_out';
   readonly event: InboxEvent | null;
@@ -224,6 +229,14 @@ export interface Run extends Progress {
   readonly shareShard?: number;
   /** Absent unless an operation of the service admitted the run as a job. */
   readonly job?: RunJob;
+  /** The run that started this one as its child. */
+  readonly parentId?: string;
+  /** Number of children that the run has started; absent before the first. */
+  readonly children?: number;
+  /** Time of the handler after the request of a cancellation; absent unless its cancellation is cooperative. */
+  readonly cancelGraceMs?: number;
+  /** When a run with a cooperative cancellation ends at the latest; absent before the request. */
+  readonly cancelBy?: number;
 }
 
 /** Whether admission refused the run. A handler may also end its run as `rejected`, but that run was leased before. */

@@ -4,6 +4,7 @@ import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
 import { checkMoment } from './checks.ts';
+import { checkFirstCheckpoints } from './first-checkpoints.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
 import { checkMap, optionalName } from './text-checks.ts';
@@ -17,6 +18,8 @@ export interface StartFacts {
   /** The verified principal; `null` without one. */
   readonly serviceIdentity: string | null;
   readonly operationId: string;
+  /** Where the request is in the body; absent if it is the body. */
+  readonly pointer?: string;
 }
 
 /**
@@ -24,30 +27,58 @@ export interface StartFacts {
  * later.
  */
 export function readStartRequest(body: ExecutionRunRequest, facts: StartFacts): StartRequest {
-  const { now, payloadBytesMax, operationId } = facts;
+  const { now, payloadBytesMax, operationId, pointer = '' } = facts;
   const payload = body.payload ?? null;
   const text = canonicalJson(payload);
   const payloadBytes = Buffer.byteLength(text);
   if (payloadBytes > payloadBytesMax) {
-    throw invalidMember('/payload', `must be at most ${payloadBytesMax} bytes as JSON`, 'limit_exceeded');
+    throw invalidMember(
+      `${pointer}/payload`,
+      `must be at most ${payloadBytesMax} bytes as JSON`,
+      'limit_exceeded',
+    );
   }
   return {
-    handlerId: identifier(body.handlerId, '/handlerId'),
-    pluginId: optionalName(body.pluginId, '/pluginId'),
+    handlerId: identifier(body.handlerId, `${pointer}/handlerId`),
+    pluginId: optionalName(body.pluginId, `${pointer}/pluginId`),
     payload,
     payloadHash: sha256(text),
     payloadBytes,
-    idempotencyKey: optionalName(body.idempotencyKey, '/idempotencyKey'),
-    correlationId: optionalName(body.correlationId, '/correlationId'),
+    idempotencyKey: optionalName(body.idempotencyKey, `${pointer}/idempotencyKey`),
+    correlationId: optionalName(body.correlationId, `${pointer}/correlationId`),
     scope: scopeOf(body, facts),
     scheduledAt:
       body.scheduledAtUtc === undefined || body.scheduledAtUtc === null
         ? null
-        : checkMoment(body.scheduledAtUtc, now, '/scheduledAtUtc'),
+        : checkMoment(body.scheduledAtUtc, now, `${pointer}/scheduledAtUtc`),
     retryPolicy: retryOf(body),
-    tags: tagsOf(body),
+    tags: tagsOf(body, pointer),
     operationId,
+    ...graceOf(body, pointer),
+    ...checkpointsOf(body, pointer),
   };
+}
+
+type Cancellation = Pick<ExecutionRunRequest, 'cancellation' | 'cancelGraceSeconds'>;
+
+/** The time to undo belongs to a cooperative cancellation: without one it would have no effect. */
+function graceOf(
+  { cancellation, cancelGraceSeconds }: Cancellation,
+  pointer: string,
+): Pick<StartRequest, 'cancelGraceMs'> {
+  const seconds = cancelGraceSeconds ?? null;
+  if (cancellation === 'cooperative')
+    return { cancelGraceMs: Math.ceil((seconds ?? limits.executionCancelGraceSecondsDefault) * 1_000) };
+  if (seconds === null) return {};
+  throw invalidMember(`${pointer}/cancelGraceSeconds`, 'needs the cooperative cancellation');
+}
+
+function checkpointsOf(
+  { checkpoints }: ExecutionRunRequest,
+  pointer: string,
+): Pick<StartRequest, 'checkpoints'> {
+  const checked = checkFirstCheckpoints(checkpoints, `${pointer}/checkpoints`);
+  return checked.length === 0 ? {} : { checkpoints: checked };
 }
 
 function scopeOf({ scope }: ExecutionRunRequest, { serviceIdentity }: StartFacts): RunScope | null {
@@ -65,12 +96,12 @@ function retryOf({ retryPolicy }: ExecutionRunRequest): StartRequest['retryPolic
   return Object.fromEntries(given);
 }
 
-function tagsOf({ tags }: ExecutionRunRequest): Readonly<Record<string, string>> {
+function tagsOf({ tags }: ExecutionRunRequest, pointer: string): Readonly<Record<string, string>> {
   if (tags === undefined || tags === null) return {};
   if (Object.keys(tags).some((name) => name.startsWith(RESERVED_TAG_PREFIX))) {
-    throw invalidMember('/tags', `must not have names that begin with ${RESERVED_TAG_PREFIX}`);
+    throw invalidMember(`${pointer}/tags`, `must not have names that begin with ${RESERVED_TAG_PREFIX}`);
   }
-  return checkMap(tags, '/tags');
+  return checkMap(tags, `${pointer}/tags`);
 }
 
 /** Largest payload by configuration and contract. */

@@ -19,6 +19,7 @@ import {
 import { queueFull } from './admission.ts';
 import { afterWrite, announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
+import { checkpointsHash, firstCheckpointWrites } from './first-checkpoints.ts';
 import { removeRun } from './maintenance/remove-run.ts';
 import {
   admissionKey,
@@ -43,6 +44,14 @@ export interface Started {
   readonly replayed: boolean;
 }
 
+/** Further records that are read and written in the transaction of a start. */
+export interface StartBeside {
+  readonly gate: RecordKey;
+  readonly keysOf: (runId: string) => readonly KeyRequest[];
+  /** Throws if the run may not be started. Called again if a rival changed a record. */
+  readonly writesOf: (found: LoadedRecords, run: Run, now: number) => readonly Write[];
+}
+
 /**
  * Admits a run: one transaction creates the run, uses its idempotency key and increments the active count. A used key
  * returns its run if handler, plugin and payload are the same, else throws `idempotency_conflict`. Throws
@@ -53,6 +62,7 @@ export async function startRun(
   runtime: Runtime,
   request: StartRequest,
   grant: RunLeaseGrant | null = null,
+  beside: StartBeside | null = null,
 ): Promise<Started> {
   runtime.policies.checkStart(request);
   const { clock } = runtime.world;
@@ -68,7 +78,7 @@ export async function startRun(
     // The time of the write, not of the request: run times must follow the order of their ids, by which lists are
     // sorted.
     const now = clock.now();
-    const attempt: Attempt = { request, now, grant, id, freedOf: null };
+    const attempt: Attempt = { request, now, grant, id, freedOf: null, beside };
     let outcome = await admit(runtime, attempt);
     if (outcome.kind === 'replay') {
       const used = await usedBy(runtime, outcome.admission);
@@ -146,6 +156,8 @@ interface Admission {
   /** The plugin of the run: requested, or else the handler's at that time. */
   readonly pluginId: string | null;
   readonly payloadHash: string;
+  /** Absent without first checkpoints. */
+  readonly checkpointsHash?: string;
 }
 
 type Outcome =
@@ -160,6 +172,7 @@ interface Attempt {
   readonly id: string;
   /** A refused run whose use of the idempotency key does not count. */
   readonly freedOf: string | null;
+  readonly beside: StartBeside | null;
 }
 
 async function admit(runtime: Runtime, attempt: Attempt): Promise<Outcome> {
@@ -195,7 +208,7 @@ async function boundRefused(runtime: Runtime, run: Run, now: number): Promise<vo
 
 async function write(
   runtime: Runtime,
-  { request, now, grant, id, freedOf }: Attempt,
+  { request, now, grant, id, freedOf, beside }: Attempt,
   handler: ReturnType<Runtime['registry']['startable']>,
   oldestRefused: string | null,
 ): Promise<Outcome> {
@@ -210,10 +223,13 @@ async function write(
   if (reservation !== null) keys.push({ key: reservation });
   keys.push(...counters.map(({ key }) => ({ key })));
   if (payload.write !== null) keys.push({ key: valueKey(payload.record), expectAbsent: true });
+  const first = rejected ? [] : firstCheckpointWrites(id, request.checkpoints, now);
+  keys.push(...first.map(({ record }) => ({ key: record.key, expectAbsent: true })));
+  keys.push(...(beside?.keysOf(id) ?? []));
   const oldest = oldestRefused === null ? null : runKey(oldestRefused);
   if (oldest !== null) keys.push({ key: oldest });
   const store = await runtime.store();
-  const gate = reservation ?? runKey(id);
+  const gate = beside?.gate ?? reservation ?? runKey(id);
   const owner = ownerOfRun(request);
   return store.transact<Outcome>(runtime.scope, { gate, keys, frees: request.frees === true }, (found) => {
     const taken = reservation === null ? undefined : found.get(reservation);
@@ -226,7 +242,10 @@ async function write(
       return { writes: [], result: { kind: 'full', counter: full, counts } };
     }
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
-    const counted: Change = { ...created, run: { ...created.run, ...countedBy(counters) } };
+    const counted: Change = {
+      run: { ...created.run, ...countedBy(counters) },
+      events: [...created.events, ...first.map(({ event }) => event)],
+    };
     const leased =
       grant === null || rejected
         ? null
@@ -236,9 +255,10 @@ async function write(
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
     const writes: Write[] = [{ put: runRecord(run) }];
     if (payload.write !== null) writes.push(payload.write);
+    writes.push(...first.map(({ record }) => ({ put: record })));
+    writes.push(...(beside?.writesOf(found, run, now) ?? []));
     // The same request starts once its handler is registered.
-    if (reservation !== null && !rejected)
-      writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
+    if (reservation !== null && !rejected) writes.push({ put: admissionRecord(reservation, run, request) });
     writes.push(...counters.map((counter) => incremented(found, counter)));
     if (oldest !== null && found.get(oldest) !== undefined) writes.push({ remove: oldest });
     return { writes, result: { kind: 'admitted', run }, owner, grows: request.frees !== true && 'request' };
@@ -252,9 +272,11 @@ function fullCounter(found: LoadedRecords, counters: readonly ActiveCounter[]): 
   return full.find(isFinal) ?? full[0];
 }
 
-function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null) {
+function admissionRecord(key: RecordKey, run: Run, { pluginId: askedPluginId, checkpoints }: StartRequest) {
   const { id: runId, handlerId, pluginId, payloadHash } = run;
-  return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash } };
+  const hash = checkpointsHash(checkpoints);
+  const more = hash === null ? {} : { checkpointsHash: hash };
+  return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash, ...more } };
 }
 
 async function usedBy(runtime: Runtime, { runId }: Admission): Promise<Run> {
@@ -279,7 +301,10 @@ function checkSame(runtime: Runtime, request: StartRequest, admission: Admission
   // The same requested plugin matches, also if another one is registered now; otherwise the resolved plugin must match.
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
-    admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;
+    admission.handlerId === request.handlerId &&
+    samePlugin &&
+    admission.payloadHash === request.payloadHash &&
+    (admission.checkpointsHash ?? null) === checkpointsHash(request.checkpoints);
   // A job for another subject is another intent, even where the payload is the same.
   if (!same || (run.job?.subject ?? null) !== (request.job?.subject ?? null)) throw keyConflict();
 }

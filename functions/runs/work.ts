@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/canonical-json.ts';
+import { cascadeAfter } from './cascade.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
@@ -83,7 +84,7 @@ export async function complete(
 ): Promise<Run> {
   const value = preparedResult(runtime, held.runId, result);
   const full: Completion = value === null ? rest : { ...rest, result: value.value };
-  const { run } = await changeRun(
+  const { run, cascades } = await changeRun(
     runtime,
     { runId: held.runId, now, mayEnd: true, keys: valueKeys(value) },
     (before, _, at) => ({
@@ -92,6 +93,7 @@ export async function complete(
       result: null,
     }),
   );
+  if (cascades === true) await cascadeAfter(runtime, held.runId, now);
   return present(run);
 }
 

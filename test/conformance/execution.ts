@@ -4,7 +4,12 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeArtifacts } from './execution-artifacts.ts';
 import { describeCeiling } from './execution-ceiling.ts';
 import { describeCheckpointEvents } from './execution-checkpoint-events.ts';
+import { describeChildren } from './execution-children.ts';
+import { describeChildCopies } from './execution-children-copies.ts';
+import { describeChildRights } from './execution-children-rights.ts';
+import { describeCooperation } from './execution-cooperation.ts';
 import { describeRunCopies } from './execution-copies.ts';
+import { describeFirstCheckpoints } from './execution-first-checkpoints.ts';
 import { describeHandlers } from './execution-handlers.ts';
 import { describeHistory } from './execution-history.ts';
 import { describeLeaseMembers } from './execution-lease-members.ts';
@@ -70,6 +75,10 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeNamedWaits(conformance);
     describeRepeats(conformance);
     describeRelease(conformance);
+    describeChildren(conformance);
+    describeChildRights(conformance);
+    describeCooperation(conformance);
+    describeFirstCheckpoints(conformance);
     describeHandlers(conformance);
     describeRunLeases(conformance);
     describeSlowStore(conformance);
@@ -79,6 +88,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeVisible(conformance);
     describeUpgrade(conformance);
     describeRunCopies(conformance);
+    describeChildCopies(conformance);
     describeTenantDeletion(conformance);
   });
 }

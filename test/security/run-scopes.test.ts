@@ -271,6 +271,7 @@ async function workerCalls(own: Party, proof: Proof): Promise<Map<string, Inject
     putExternalExecutionLeaseArtifact: { artifact: { name: 'x', text: 'x' } },
     putExternalExecutionLeaseCheckpoint: { checkpoint: { key: CHECKPOINT } },
     getExternalExecutionLeaseCheckpoint: { key: CHECKPOINT },
+    startExternalExecutionLeaseChild: { writeId: 'x', child: { handlerId: HANDLER } },
     waitExternalExecutionLease: { kind: 'external_event', name: 'x' },
     completeExternalExecutionLease: { result: {} },
     releaseExternalExecutionLease: {},

@@ -304,6 +304,12 @@ export class ExecutionClient {
     return (await operations.getExternalExecutionLeaseCheckpoint(input, this.#context())).body;
   }
 
+  async startChild(body: Body<'startExternalExecutionLeaseChild'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.startExternalExecutionLeaseChild(input, this.#context())).body;
+  }
+
   async wait(body: Body<'waitExternalExecutionLease'>) {
     const { operations } = this.instance;
     return (await operations.waitExternalExecutionLease({ params: {}, query: {}, body }, this.#context()))

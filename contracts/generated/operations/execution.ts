@@ -147,12 +147,24 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
   };
   /**
-   * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
-   * With `names` an event of any of them ends the wait, and the outcome says which. Otherwise it ends the
-   * lease, and a worker claims the run again after the wait. The repeated call then returns, once, the
-   * outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets the same answer,
-   * even if the wait ended the lease. With `leaseNext` a wait that ends the lease also leases the next run,
-   * as a completion does.
+   * Start a child of a run. Starts a run as a child of the leased run. A repeat with the same `writeId`
+   * answers the same child, also under a later lease of the run. Wait for its end with the wait kind `run`.
+   * @beta
+   */
+  readonly startExternalExecutionLeaseChild: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerChildRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerChild };
+  };
+  /**
+   * Make a run wait for an event, a time or a child run. Answers at once if the event was raised, the time
+   * has come or the child run has ended. With `names` an event of any of them ends the wait, and the outcome
+   * says which. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
+   * call then returns, once, the outcome of the wait; that of a child run it returns as often as it is asked.
+   * With a `waitId` the worker may repeat the call: the same id gets the same answer, even if the wait ended
+   * the lease. With `leaseNext` a wait that ends the lease also leases the next run, as a completion does.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -228,8 +240,10 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * Cancel a run. Cancels a queued or waiting run at once. For a running run it records the request: the run
-   * becomes cancelled when its handler stops or its lease ends. A terminal run stays unchanged.
+   * Cancel a run. Cancels a queued or waiting run at once, unless it was started with a `cooperative`
+   * cancellation and has been leased before: then a worker leases it once more. For a running run it records
+   * the request: the run becomes cancelled when its handler stops or its lease ends. A terminal run stays
+   * unchanged.
    */
   readonly cancelExecutionRun: {
     readonly params: { readonly runId: string };
@@ -916,6 +930,70 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'overloaded',
     ],
   },
+  startExternalExecutionLeaseChild: {
+    id: 'startExternalExecutionLeaseChild',
+    group: 'execution',
+    stability: 'preview',
+    authorizationClass: 'execution-worker',
+    rateClass: 'worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'startExternalExecutionLeaseChild',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'children' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerChildRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    floats: [
+      '/child/retryPolicy/initialDelaySeconds',
+      '/child/retryPolicy/maxDelaySeconds',
+      '/child/retryPolicy/backoffMultiplier',
+      '/child/cancelGraceSeconds',
+    ],
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerChild', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'product_policy_violation',
+      'method_not_allowed',
+      'request_timeout',
+      'idempotency_conflict',
+      'lease_stale',
+      'lease_not_active',
+      'quota_exceeded',
+      'payload_too_large',
+      'unsupported_media_type',
+      'rate_limited',
+      'queue_full',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+      'overloaded',
+    ],
+  },
   waitExternalExecutionLease: {
     id: 'waitExternalExecutionLease',
     group: 'execution',
@@ -1211,6 +1289,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       '/retryPolicy/initialDelaySeconds',
       '/retryPolicy/maxDelaySeconds',
       '/retryPolicy/backoffMultiplier',
+      '/cancelGraceSeconds',
       '/waitSeconds',
     ],
     responses: [

@@ -14,6 +14,7 @@ export declare const requestValidators: {
   readonly 'putExternalExecutionLeaseArtifact': Validator<Models.ExecutionExternalWorkerArtifactRequest>;
   readonly 'putExternalExecutionLeaseCheckpoint': Validator<Models.ExecutionExternalWorkerCheckpointRequest>;
   readonly 'getExternalExecutionLeaseCheckpoint': Validator<Models.ExecutionExternalWorkerCheckpointReadRequest>;
+  readonly 'startExternalExecutionLeaseChild': Validator<Models.ExecutionExternalWorkerChildRequest>;
   readonly 'waitExternalExecutionLease': Validator<Models.ExecutionExternalWorkerWaitRequest>;
   readonly 'completeExternalExecutionLease': Validator<Models.ExecutionExternalWorkerCompletionRequest>;
   readonly 'releaseExternalExecutionLease': Validator<Models.ExecutionExternalWorkerReleaseRequest>;
@@ -34,6 +35,7 @@ export declare const responseValidators: {
   readonly 'putExternalExecutionLeaseArtifact:200': Validator<Models.ExecutionArtifact>;
   readonly 'putExternalExecutionLeaseCheckpoint:200': Validator<Models.ExecutionCheckpoint>;
   readonly 'getExternalExecutionLeaseCheckpoint:200': Validator<Models.ExecutionCheckpoint>;
+  readonly 'startExternalExecutionLeaseChild:200': Validator<Models.ExecutionExternalWorkerChild>;
   readonly 'waitExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerWaitResponse>;
   readonly 'completeExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerCompletion>;
   readonly 'releaseExternalExecutionLease:200': Validator<Models.ExecutionRun>;

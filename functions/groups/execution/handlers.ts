@@ -1,4 +1,5 @@
 import type { GroupHandlers } from '../../http/handler.ts';
+import { startExternalExecutionLeaseChild } from './child-operations.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { getExecutionRunHistory, listExecutionRuns } from './list-operations.ts';
 import {
@@ -53,6 +54,7 @@ export function executionHandlers(dependencies: ExecutionDependencies): GroupHan
     putExternalExecutionLeaseArtifact: putExternalExecutionLeaseArtifact(dependencies),
     putExternalExecutionLeaseCheckpoint: putExternalExecutionLeaseCheckpoint(dependencies),
     getExternalExecutionLeaseCheckpoint: getExternalExecutionLeaseCheckpoint(dependencies),
+    startExternalExecutionLeaseChild: startExternalExecutionLeaseChild(dependencies),
     waitExternalExecutionLease: waitExternalExecutionLease(dependencies),
     completeExternalExecutionLease: completeExternalExecutionLease(dependencies),
     releaseExternalExecutionLease: releaseExternalExecutionLease(dependencies),

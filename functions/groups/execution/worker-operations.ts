@@ -1,7 +1,7 @@
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { placeOwnerOf } from '../../identity/caller.ts';
-import { ExpectedAbsence } from '../../kernel/errors.ts';
+import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
 import {
@@ -19,6 +19,7 @@ import { payloadLimit } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
+import { waitForChildOf } from './child-operations.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
 import {
@@ -167,6 +168,9 @@ export function waitExternalExecutionLease(
 ): Handler<'waitExternalExecutionLease'> {
   const { runtime } = dependencies;
   return async ({ body }, context) => {
+    if (body.kind === 'run') return waitForChildOf(dependencies, body, context);
+    if (body.runId !== undefined && body.runId !== null)
+      throw invalidMember('/runId', 'must be left out, except for the kind run');
     const { caller, now } = context;
     const request = waitRequestOf(body, now, payloadLimit(runtime.options.payloadBytesMax));
     const after = leaseAfter(dependencies, body.leaseNext);

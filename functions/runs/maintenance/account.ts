@@ -17,7 +17,7 @@ const LATE_MS = 120_000;
 
 /**
  * The reason why an active run would never continue, or too late. `null`: a worker finds the run, its due time comes,
- * or it waits for an event. Terminal runs are always in order.
+ * or it waits for an event or a child. Terminal runs are always in order.
  * @testonly
  */
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
@@ -30,7 +30,7 @@ export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): str
   if (run.status === 'waiting' && run.lease !== null) return 'it waits and is leased';
   const expected = dueOf(run);
   if (expected === null) {
-    const waits = run.wait !== null && run.wait.kind === 'external_event';
+    const waits = run.wait !== null && run.wait.kind !== 'timer';
     return waits ? null : 'it waits for nothing';
   }
   if (due === null) return 'it has no due time';

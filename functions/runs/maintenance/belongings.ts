@@ -1,15 +1,24 @@
 import type { Collection } from '../../store/port.ts';
-import { ARTIFACTS, CHECKPOINTS, LEASES, RUN_TRACE_PARTS, TIMERS, VALUES } from '../records.ts';
+import { ARTIFACTS, CHECKPOINTS, CHILDREN, LEASES, RUN_TRACE_PARTS, TIMERS, VALUES } from '../records.ts';
 import type { Run, TraceEntry } from '../run.ts';
 
 /** Collections whose records belong to one run and are listed under its id. */
-export const OWNED: readonly Collection[] = [VALUES, RUN_TRACE_PARTS, ARTIFACTS, CHECKPOINTS, LEASES, TIMERS];
+export const OWNED: readonly Collection[] = [
+  VALUES,
+  RUN_TRACE_PARTS,
+  ARTIFACTS,
+  CHECKPOINTS,
+  LEASES,
+  TIMERS,
+  CHILDREN,
+];
 
 /** Records that a run may own after a trace event of this type. Each is written in one transaction with its event. */
 const ownedAfter: ReadonlyMap<string, readonly Collection[]> = new Map(
   Object.entries({
     'run.created': [],
     'run.started': [],
+    'run.child_started': [CHILDREN],
     'run.cancellation_requested': [],
     'run.completed': [],
     'run.failed': [],

@@ -1,6 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { settledEach } from '../../kernel/settled-each.ts';
+import { resumeCascades } from '../cascade.ts';
 import { retentionOwner } from '../records.ts';
 import { REFUSED_MAX } from '../refused-runs.ts';
 import { type Run, wasRefused } from '../run.ts';
@@ -76,6 +77,8 @@ export async function pruneAll(
     if (isOver()) return { ...summary, more: true };
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
+  // A machine prunes by itself, and reconciles at the wish of its operator alone.
+  await resumeCascades(runtime, now, RESUMED_MAX);
   const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
   // Lists and starts of callers also continue the index; a prune continues it when no caller does.
   await isIndexedByScope(runtime, now);

@@ -2,6 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { settledEach } from '../../kernel/settled-each.ts';
 import { listPages } from '../../store/pages.ts';
+import { resumeCascades } from '../cascade.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import { slotOwner } from '../run-job.ts';
@@ -21,6 +22,8 @@ const PAGE = 200;
 const WIDTH = 16;
 /** Due runs that one batch settles. */
 const SETTLED = 64;
+/** Cancelled runs whose children one call cancels. */
+const CASCADES_MAX = 16;
 const FAILURES_LISTED = 20;
 const FAULTS_LISTED = 10;
 
@@ -72,6 +75,7 @@ export async function reconcile(
         failed: failing(runtime, failures, NOT_SETTLED),
         unannounced: (runId) => failures.set(runId, NOT_ANNOUNCED),
       });
+  if (!dryRun) await resumeCascades(runtime, now, CASCADES_MAX);
   const stale: Run[] = [];
   let scanned = 0;
   const room = limit - due.length;
@@ -146,6 +150,7 @@ export async function reconcileAll(
     more = isOver();
     if (more) break;
   }
+  if (!more) await resumeCascades(runtime, now, CASCADES_MAX);
   if (!more) await repairRuns(runtime, isOver);
   const found = account && !more ? await accountForRuns(runtime) : null;
   return {

@@ -16,6 +16,7 @@ import { momentIn } from './moment.ts';
  * decision does not depend on when a process read the run. `null`: nothing is due.
  */
 export function settleRun(run: Run, now: number, options: DueOptions): Change | null {
+  if (graceIsOver(run, now)) return ended(run, cancelledResult, now);
   if (run.status === 'waiting') return run.wait === null ? settleSchedule(run, now) : settleWait(run, now);
   if (run.status !== 'running') return null;
   return leaseIsOver(run, now) ? loseLease(run, now, options) : null;
@@ -57,8 +58,8 @@ function settleWait(run: Run, now: number): Change | null {
 }
 
 /** The identity of a wait, without its other members. */
-export function waitIdentity({ kind, name, names }: WaitIdentity): WaitIdentity {
-  return names === undefined ? { kind, name } : { kind, name, names };
+export function waitIdentity({ kind, name, names, runId }: WaitIdentity): WaitIdentity {
+  return { kind, name, ...(names === undefined ? {} : { names }), ...(runId === undefined ? {} : { runId }) };
 }
 
 /** Ends the wait and queues the run. The outcome is kept until the handler asks for the same wait again. */
@@ -91,8 +92,10 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
     leaseExpirations: run.leaseExpirations + 1,
     currentStep: null,
   };
-  if (isBeingCancelled(run)) return ended(lost, cancelledResult, now, [expired]);
-  if (lost.leaseExpirations >= leaseExpirationsMax) {
+  const isRefused = lost.leaseExpirations >= leaseExpirationsMax;
+  if (isBeingCancelled(run) && (isRefused || !hasGrace(run, now)))
+    return ended(lost, cancelledResult, now, [expired]);
+  if (isRefused) {
     const error = `The leases of ${lost.leaseExpirations} attempts ran out`;
     return ended(lost, { status: 'failed', failureClass: 'lease_expired', error }, now, [expired]);
   }
@@ -102,6 +105,16 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
     message: 'Recovered: the run may be executed again',
   };
   return { run: { ...lost, status: 'queued' }, events: [expired, requeued] };
+}
+
+/** Whether the time to undo after a cooperative cancellation has passed. Such a run is not terminal. */
+function graceIsOver({ status, cancelBy }: Run, now: number): boolean {
+  return (status === 'queued' || status === 'waiting') && cancelBy !== undefined && cancelBy <= now;
+}
+
+/** Whether the handler may still undo its work after a cooperative cancellation. */
+export function hasGrace({ cancelBy }: Run, now: number): boolean {
+  return cancelBy !== undefined && now < cancelBy;
 }
 
 /** The run made progress, so earlier expired leases no longer suggest that it kills its workers. */

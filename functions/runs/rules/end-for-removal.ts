@@ -7,7 +7,10 @@ import { cancelledResult, ended, endedLease } from './due.ts';
  * refused. `null`: the run has ended.
  */
 export function endForRemoval(run: Run, now: number): Change | null {
-  if (run.status !== 'running') return cancelRun(run, now);
+  if (run.status !== 'running') {
+    const { cancelGraceMs: _, ...withoutGrace } = run;
+    return cancelRun(withoutGrace, now);
+  }
   const taken: Run = {
     ...run,
     lease: null,

@@ -49,8 +49,13 @@ class Life {
   version: string | null = null;
   readonly entries: TraceEntry[] = [];
 
-  constructor(maxAttempts: number, scheduledAt: number | null) {
-    const request = startRequest({ scheduledAt, retryPolicy: { maxAttempts, initialDelaySeconds: 0.5 } });
+  constructor(maxAttempts: number, scheduledAt: number | null, cancelGraceMs: number | null) {
+    const retryPolicy = { maxAttempts, initialDelaySeconds: 0.5 };
+    const request = startRequest({
+      scheduledAt,
+      retryPolicy,
+      ...(cancelGraceMs === null ? {} : { cancelGraceMs }),
+    });
     const fresh = { id: ID, payload: { json: null }, keyHash: null };
     const created = createRun(request, handler, fresh, NOW);
     this.run = withTrace({ ...created, run: { ...created.run, counted: true } }, this.#id(0), NOW, LIMITS);
@@ -161,6 +166,7 @@ function expectSound(life: Life, before: Run): void {
   expect(run.leaseExpirations).toBeLessThanOrEqual(OPTIONS.leaseExpirationsMax);
   expect(run.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
   expect(run.lease !== null).toBe(run.status === 'running');
+  expectCancelled(life, before);
   expect(run.completedAt !== null).toBe(isTerminal(run.status));
   expect(run.counted).toBe(!isTerminal(run.status));
   expect(run.inbox.length).toBeLessThanOrEqual(EVENTS_MAX);
@@ -192,6 +198,19 @@ function expectSound(life: Life, before: Run): void {
   }
 }
 
+/** A requested cancellation is not forgotten, and with a grace the run ends within it, or with the lease of its request. */
+function expectCancelled({ run, now }: Life, before: Run): void {
+  if (!before.cancellationRequested || isTerminal(before.status)) return;
+  expect(run.cancellationRequested).toBe(true);
+  if (run.cancelGraceMs === undefined) return;
+  expect(run.cancelBy).toBe(before.cancelBy);
+  expect(['queued', 'running', 'cancelled', 'timed_out']).toContain(run.status);
+  const latest = run.cancelBy ?? Number.NaN;
+  if (run.lease !== null && run.lease !== before.lease)
+    expect(run.lease.expiresAt).toBeLessThanOrEqual(latest);
+  if (run.status === 'queued' && run !== before) expect(latest).toBeGreaterThan(now);
+}
+
 /** The change that a late event may still make to an ended run. */
 function changing({ updatedAt, lastSequenceId, traced }: Run): Partial<Run> {
   return { updatedAt, lastSequenceId, traced };
@@ -207,8 +226,9 @@ test('a run stays sound after all changes in any order', () => {
       fc.integer({ min: 1, max: 4 }),
       fc.option(fc.constant(NOW + 1_000), { freq: 4 }),
       fc.array(anyStep, { minLength: 1, maxLength: 60 }),
-      (maxAttempts, scheduledAt, steps) => {
-        const life = new Life(maxAttempts, scheduledAt);
+      fc.constantFrom(null, 1, 5_000, 400_000),
+      (maxAttempts, scheduledAt, steps, cancelGraceMs) => {
+        const life = new Life(maxAttempts, scheduledAt, cancelGraceMs);
         for (const each of steps) {
           const before = life.run;
           life.take(each);

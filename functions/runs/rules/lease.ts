@@ -38,7 +38,13 @@ export function leaseRun(run: Run, grant: RunLeaseGrant, now: number): Change | 
     attempt,
     startedAt: run.startedAt ?? momentIn(run, now),
     completedAt: null,
-    lease: { kind, workerId, tokenHash, acquiredAt: momentIn(run, now), expiresAt: now + ttlMs },
+    lease: {
+      kind,
+      workerId,
+      tokenHash,
+      acquiredAt: momentIn(run, now),
+      expiresAt: leaseEnd(run, ttlMs, now),
+    },
     endedLease: null,
     concurrencyKey,
   };
@@ -52,7 +58,12 @@ export function leaseRun(run: Run, grant: RunLeaseGrant, now: number): Change | 
 /** Moves the expiry of an active lease, later or earlier. */
 export function renewLease(run: Run, proof: LeaseProof, ttlMs: number, now: number): Run {
   const lease = activeLease(run, proof, now);
-  return { ...run, lease: { ...lease, expiresAt: now + ttlMs } };
+  return { ...run, lease: { ...lease, expiresAt: leaseEnd(run, ttlMs, now) } };
+}
+
+/** No lease outlasts the time to undo after a cooperative cancellation. */
+function leaseEnd({ cancelBy }: Run, ttlMs: number, now: number): number {
+  return Math.min(now + ttlMs, cancelBy ?? Number.POSITIVE_INFINITY);
 }
 
 /**

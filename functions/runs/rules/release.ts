@@ -1,5 +1,5 @@
 import { type Change, isBeingCancelled, type Run, type RunTraceDraft } from '../run.ts';
-import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
+import { cancelledResult, ended, endedLease, givenBack, hasGrace } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
 /**
@@ -24,6 +24,7 @@ export function releaseRun(run: Run | undefined, proof: LeaseProof, now: number)
     endedLease: endedLease(held, 'released'),
     currentStep: null,
   };
-  if (isBeingCancelled(held)) return ended(released, cancelledResult, now, [returned]);
+  if (isBeingCancelled(held) && !hasGrace(held, now))
+    return ended(released, cancelledResult, now, [returned]);
   return { run: { ...released, status: 'queued' }, events: [returned] };
 }

@@ -1,5 +1,5 @@
 import { type Change, isBeingCancelled, isTerminal, type Run, type RunTraceDraft } from '../run.ts';
-import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
+import { cancelledResult, ended, endedLease, givenBack, hasGrace } from './due.ts';
 
 /**
  * The run of a copy, as it continues in another store. A copy holds no leases: a leased run is queued again with its
@@ -24,6 +24,6 @@ export function restoredRun(run: Run, now: number): Change {
     endedLease: endedLease(run, 'released'),
     currentStep: null,
   };
-  if (isBeingCancelled(run)) return ended(released, cancelledResult, now, [returned]);
+  if (isBeingCancelled(run) && !hasGrace(run, now)) return ended(released, cancelledResult, now, [returned]);
   return { run: { ...released, status: 'queued', queuedAt: null }, events: [returned] };
 }

@@ -23,6 +23,18 @@ export interface StartRequest {
   readonly job?: RunJob;
   /** The run removes data: it starts also where its owner may store nothing more, and on a full disk. */
   readonly frees?: boolean;
+  /** The run that starts this one as its child. */
+  readonly parentId?: string;
+  /** Absent unless the cancellation of the run is cooperative. */
+  readonly cancelGraceMs?: number;
+  /** Checkpoints that the run begins with, each key once. */
+  readonly checkpoints?: readonly FirstCheckpoint[];
+}
+
+export interface FirstCheckpoint {
+  readonly key: string;
+  readonly content: Json;
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** The parts of a handler that admission needs. */
@@ -142,6 +154,8 @@ export function createRun(
     artifacts: 0,
     counted: false,
     ...(request.job === undefined ? {} : { job: request.job }),
+    ...(request.parentId === undefined ? {} : { parentId: request.parentId }),
+    ...(request.cancelGraceMs === undefined ? {} : { cancelGraceMs: request.cancelGraceMs }),
   };
   return rejection === null
     ? { run, events: [{ type: 'run.created' }] }

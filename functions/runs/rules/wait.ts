@@ -45,7 +45,7 @@ export function waitInRun(
   now: number,
 ): WaitChange {
   const write = request.write ?? null;
-  const before = repeated(run, proof, write, now);
+  const before = repeatedWait(run, proof, write, now);
   if (before !== null) return before;
   const { outcome, ...change } = answered(run as Run, request, now);
   if (outcome === null) return { ...change, outcome };
@@ -53,7 +53,7 @@ export function waitInRun(
 }
 
 /** The answer to a named wait that was made before; `null` for a new wait. Throws without an active lease. */
-function repeated(
+export function repeatedWait(
   run: Run | undefined,
   proof: LeaseProof,
   write: WriteName | null,
@@ -73,7 +73,7 @@ function repeated(
 }
 
 function answered(held: Run, request: WaitRequest, now: number): WaitChange {
-  const kept = held.outcomes.find((each) => isSameWait(each, request));
+  const kept = keptOutcome(held, request);
   if (kept !== undefined) {
     const outcomes = held.outcomes.filter((outcome) => outcome !== kept);
     return { run: { ...held, outcomes, taken: kept }, events: [], outcome: kept };
@@ -91,9 +91,14 @@ function answered(held: Run, request: WaitRequest, now: number): WaitChange {
   return { ...parked(held, request, now), outcome: null };
 }
 
+/** The outcome of an earlier execution of the same wait. */
+export function keptOutcome(held: Run, request: WaitIdentity): WaitOutcome | undefined {
+  return held.outcomes.find((each) => isSameWait(each, request));
+}
+
 /** The outcome of a wait for several names has the name of its event, so only the names identify it. */
 function isSameWait(left: WaitIdentity, right: WaitIdentity): boolean {
-  if (left.kind !== right.kind) return false;
+  if (left.kind !== right.kind || left.runId !== right.runId) return false;
   const { names } = left;
   if (names === undefined || right.names === undefined)
     return names === right.names && left.name === right.name;
@@ -123,7 +128,7 @@ function isBefore(left: InboxEvent, right: InboxEvent): boolean {
 }
 
 function passed(request: WaitRequest, dueAt: number, now: number): WaitOutcome {
-  if (request.kind === 'external_event') {
+  if (request.kind !== 'timer') {
     return { ...waitIdentity(request), outcome: 'timed_out', event: null, timer: null };
   }
   const { name, timerId: id, payload } = request;

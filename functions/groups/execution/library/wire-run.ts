@@ -114,6 +114,7 @@ function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): 
     result,
     statusDetails: run.statusDetails,
     tags: run.tags,
+    ...(run.parentId === undefined ? {} : { parentRunId: run.parentId }),
   };
 }
 

@@ -248,6 +248,13 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionCheckpoint: ...
 
+    async def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionExternalWorkerChild: ...
+
     async def wait_external_execution_lease(
         self,
         request: models.ExecutionExternalWorkerWaitRequest,
@@ -1343,6 +1350,13 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.ExecutionCheckpoint]: ...
 
+    async def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionExternalWorkerChild]: ...
+
     async def wait_external_execution_lease(
         self,
         request: models.ExecutionExternalWorkerWaitRequest,
@@ -2430,6 +2444,13 @@ class AsyncOperationsWithStreamingResponse:
     async def get_external_execution_lease_checkpoint(
         self,
         request: models.ExecutionExternalWorkerCheckpointReadRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

@@ -239,6 +239,13 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint: ...
 
+    def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionExternalWorkerChild: ...
+
     def wait_external_execution_lease(
         self,
         request: models.ExecutionExternalWorkerWaitRequest,
@@ -1288,6 +1295,13 @@ class OperationsWithRawResponse:
         *,
         options: CallOptions | None = None,
     ) -> APIResponse[models.ExecutionCheckpoint]: ...
+
+    def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionExternalWorkerChild]: ...
 
     def wait_external_execution_lease(
         self,
@@ -2347,6 +2361,13 @@ class OperationsWithStreamingResponse:
     def get_external_execution_lease_checkpoint(
         self,
         request: models.ExecutionExternalWorkerCheckpointReadRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_external_execution_lease_child(
+        self,
+        request: models.ExecutionExternalWorkerChildRequest,
         *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...

@@ -80,14 +80,20 @@ __all__ = [
     "ExecutionArtifact",
     "ExecutionArtifactList",
     "ExecutionArtifactWrite",
+    "ExecutionCancellation",
     "ExecutionCheckpoint",
     "ExecutionCheckpointEventWrite",
     "ExecutionCheckpointWrite",
+    "ExecutionChildRunOutcome",
+    "ExecutionChildRunRequest",
+    "ExecutionChildRunStatus",
     "ExecutionExternalEvent",
     "ExecutionExternalEventRequest",
     "ExecutionExternalWorkerArtifactRequest",
     "ExecutionExternalWorkerCheckpointReadRequest",
     "ExecutionExternalWorkerCheckpointRequest",
+    "ExecutionExternalWorkerChild",
+    "ExecutionExternalWorkerChildRequest",
     "ExecutionExternalWorkerCompletion",
     "ExecutionExternalWorkerCompletionRequest",
     "ExecutionExternalWorkerEventRequest",
@@ -1819,6 +1825,14 @@ class ExecutionRunRequest(TypedDict):
     """Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
     entries)
     """
+    cancellation: NotRequired[ExecutionCancellation | None]
+    """How a cancellation ends the run; `immediate` when absent."""
+    cancelGraceSeconds: NotRequired[float | None]
+    """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
+    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    """
+    checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
+    """Checkpoints that the run begins with, each key once. (at most 32 items)"""
     waitSeconds: NotRequired[float | None]
     """How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares
     the waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not
@@ -1905,6 +1919,8 @@ class ExecutionRun(TypedDict):
     """Additional data that the handler reports with the result."""
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
+    parentRunId: NotRequired[str]
+    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
 
 
 class ExecutionTraceEvent(TypedDict):
@@ -2060,6 +2076,27 @@ class ExecutionWaitResult(TypedDict):
     """The event that ended the wait; null for every other outcome."""
     timer: ExecutionTimer | None
     """The timer that ended the wait; null for every other outcome."""
+    run: NotRequired[ExecutionChildRunOutcome]
+    """The end of the run that the wait was for; absent for every other outcome."""
+
+
+class ExecutionChildRunOutcome(TypedDict):
+    """How a child run ended."""
+
+    runId: Identifier
+    """The child run, as the wait named it."""
+    status: ExecutionChildRunStatus
+    """How the child run ended; `unknown` for a run that is no child of the waiting one."""
+    failureClass: str | None
+    """Kind of the failure; null after success. (at most 160 characters)"""
+    error: str | None
+    """Description of the failure; null after success. (at most 4096 characters)"""
+    result: JsonValue
+    """The last result that the handler of the child reported: any JSON."""
+    resultRemoved: bool
+    """Whether the result was larger than 16 KiB and was removed with the child run; `result` is then null."""
+    completedAtUtc: str | None
+    """When the child run became terminal; null for an unknown one. (at most 40 characters, RFC 3339)"""
 
 
 class ExecutionRunUpdate(TypedDict):
@@ -2350,8 +2387,9 @@ class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
 
 
 class ExecutionExternalWorkerWaitRequest(TypedDict):
-    """A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
-    answers the outcome of the wait. Kind and name, or names, identify the wait.
+    """A worker makes its run wait for an event, a time or the end of a child run. After a worker claims the
+    run again, the same call answers the outcome of the wait. Kind and name, or names, identify the wait,
+    and for the kind `run` the run too.
     """
 
     leaseKey: IdentifierInput
@@ -2367,20 +2405,26 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     kind: ExecutionWaitKind
     """The cause to wait for."""
     name: IdentifierInput
-    """Name of the event or of the timer."""
+    """Name of the event or of the timer. For the kind `run` a label of your choice, which the outcome
+    repeats.
+    """
     names: NotRequired[Sequence[str] | None]
     """Preview: any release may change it. Names of events, each once, with `name` among them: the oldest
     event of any of them ends the wait. The same names in any order are the same wait, whose outcome has
     the name of the event, and after the deadline `name` of the call that parked the run. Refused for a
-    timer. (1 to 16 items)
+    timer or a run. (1 to 16 items)
+    """
+    runId: NotRequired[str | None]
+    """The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16
+    units after trimming. (1 to 400 characters)
     """
     timeoutAtUtc: NotRequired[str | None]
-    """Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
-    most 40 characters, RFC 3339)
+    """Deadline of a wait for an event or a run; none when absent. At most 3,660 days ahead. Ignored for a
+    timer. (at most 40 characters, RFC 3339)
     """
     fireAtUtc: NotRequired[str | None]
-    """Due time: required for a timer, refused for an event. At most 3,660 days ahead. (at most 40 characters,
-    RFC 3339)
+    """Due time: required for a timer, refused for an event and a run. At most 3,660 days ahead. (at most 40
+    characters, RFC 3339)
     """
     payload: NotRequired[object]
     """Data that the timer returns: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
@@ -2390,6 +2434,79 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     """Also requests the next run if the wait ends the lease, as a lease call without a wait does. The server
     decides the wait first; it succeeds whether or not a run is leased.
     """
+
+
+class ExecutionChildRunRequest(TypedDict):
+    """A child run to start. It has the product, the tenant, the principal and the correlation id of its
+    parent.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    handlerId: IdentifierInput
+    """The handler that does the work. Without such a handler the child is rejected, which is its outcome."""
+    pluginId: NotRequired[str | None]
+    """The plugin of the handler; taken from the handler when absent. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
+    """
+    payload: NotRequired[object]
+    """Input of the handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+    more, and never more than 1 MiB.
+    """
+    scheduledAtUtc: NotRequired[str | None]
+    """Earliest start of the run, at most 3,660 days ahead. A time in the past means now. (at most 40
+    characters, RFC 3339)
+    """
+    retryPolicy: NotRequired[ExecutionRetryPolicyInput | None]
+    """Rules for retries of the run."""
+    tags: NotRequired[Mapping[str, str] | None]
+    """Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
+    entries)
+    """
+    cancelWithParent: NotRequired[bool | None]
+    """Whether a cancellation of the parent also cancels this run. (false when absent)"""
+    cancellation: NotRequired[ExecutionCancellation | None]
+    """How a cancellation ends the run; `immediate` when absent."""
+    cancelGraceSeconds: NotRequired[float | None]
+    """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
+    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    """
+    checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
+    """Checkpoints that the run begins with, each key once. (at most 32 items)"""
+
+
+class ExecutionExternalWorkerChildRequest(TypedDict):
+    """A worker starts a child of its run.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    leaseKey: IdentifierInput
+    """Id of the lease, from the answer to the claim."""
+    leaseToken: str
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
+    workerId: IdentifierInput
+    """The worker that holds the lease."""
+    writeId: IdentifierInput
+    """The run's name for this start, unique among its children. A repeat with the same name, also under a
+    later lease, starts nothing and answers the same child.
+    """
+    child: ExecutionChildRunRequest
+    """The child run to start."""
+
+
+class ExecutionExternalWorkerChild(TypedDict):
+    """The child run that a worker started.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    runId: str
+    """Id of the child run. (1 to 160 characters)"""
+    parentRunId: str
+    """Id of the run that started it. (1 to 160 characters)"""
+    replayed: bool
+    """Whether an earlier call with this `writeId` started it."""
 
 
 class ExecutionExternalWorkerWaitResponse(TypedDict):
@@ -2526,6 +2643,8 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     """Additional data that the handler reports with the result."""
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
+    parentRunId: NotRequired[str]
+    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
     next: NotRequired[ExecutionExternalWorkerLease]
     """Lease of the next run; absent if none was requested or leased."""
 
@@ -7185,11 +7304,21 @@ count against the limit of active runs.
 ExecutionTerminalStatus: TypeAlias = Literal["succeeded", "failed", "cancelled", "rejected", "timed_out"]
 """The result with which a handler completes a run."""
 
-ExecutionWaitKind: TypeAlias = Literal["external_event", "timer"]
-"""The cause that a run waits for: an event that a caller raises, or a time."""
+ExecutionWaitKind: TypeAlias = Literal["external_event", "timer", "run"]
+"""The cause that a run waits for: an event that a caller raises, a time, or the end of a child run."""
 
-ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "timed_out"]
-"""How a wait ended: by its event, by its timer, or by its deadline."""
+ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "run", "timed_out"]
+"""How a wait ended: by its event, by its timer, by the end of its run, or by its deadline."""
+
+ExecutionChildRunStatus: TypeAlias = (
+    Literal["succeeded", "failed", "cancelled", "rejected", "timed_out", "unknown"]
+)
+"""How a child run ended. `unknown`: the waiting run has no such child."""
+
+ExecutionCancellation: TypeAlias = Literal["immediate", "cooperative"]
+"""How a cancellation ends a run that is queued or waits. `immediate`: at once. `cooperative`: a run that was
+leased before is leased again, so that its handler can undo its work.
+"""
 
 ExecutionRunList: TypeAlias = list[ExecutionRun]
 """Runs, newest first. The list has no continuation token: read older runs with `createdBeforeUtc`. (at most

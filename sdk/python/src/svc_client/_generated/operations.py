@@ -329,6 +329,17 @@ GET_EXTERNAL_EXECUTION_LEASE_CHECKPOINT = OperationSpec(
     body=BodySpec("json", "application/json"),
 )
 
+START_EXTERNAL_EXECUTION_LEASE_CHILD = OperationSpec(
+    "startExternalExecutionLeaseChild",
+    "start_external_execution_lease_child",
+    "POST",
+    "/execution/workers/leases/children",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+    notice=NoticeSpec("preview", "start_external_execution_lease_child is a preview: it may change in any release"),
+)
+
 WAIT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "waitExternalExecutionLease",
     "wait_external_execution_lease",

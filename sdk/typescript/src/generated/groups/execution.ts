@@ -410,12 +410,43 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
-   * With `names` an event of any of them ends the wait, and the outcome says which. Otherwise it ends the
-   * lease, and a worker claims the run again after the wait. The repeated call then returns, once, the
-   * outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets the same answer,
-   * even if the wait ended the lease. With `leaseNext` a wait that ends the lease also leases the next run,
-   * as a completion does.
+   * Start a child of a run. Starts a run as a child of the leased run. A repeat with the same `writeId`
+   * answers the same child, also under a later lease of the run. Wait for its end with the wait kind `run`.
+   *
+   * **Preview**: opt-in; any release may change it in ways that break callers.
+   *
+   * `POST /execution/workers/leases/children`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionExternalWorkerChild`. The child, started by this call or an earlier one.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `lease_stale`
+   * (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded`
+   * (503).
+   * @beta
+   * @see Operation `startExternalExecutionLeaseChild` of the contract:
+   * docs/reference/operations.md#startexternalexecutionleasechild
+   */
+  startExternalExecutionLeaseChild(
+    request: Models.ExecutionExternalWorkerChildRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionExternalWorkerChild> {
+    return call(this, operations.startExternalExecutionLeaseChild, { request }, options);
+  }
+
+  /**
+   * Make a run wait for an event, a time or a child run. Answers at once if the event was raised, the time
+   * has come or the child run has ended. With `names` an event of any of them ends the wait, and the outcome
+   * says which. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
+   * call then returns, once, the outcome of the wait; that of a child run it returns as often as it is asked.
+   * With a `waitId` the worker may repeat the call: the same id gets the same answer, even if the wait ended
+   * the lease. With `leaseNext` a wait that ends the lease also leases the next run, as a completion does.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *
@@ -585,8 +616,10 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Cancel a run. Cancels a queued or waiting run at once. For a running run it records the request: the run
-   * becomes cancelled when its handler stops or its lease ends. A terminal run stays unchanged.
+   * Cancel a run. Cancels a queued or waiting run at once, unless it was started with a `cooperative`
+   * cancellation and has been leased before: then a worker leases it once more. For a running run it records
+   * the request: the run becomes cancelled when its handler stops or its lease ends. A terminal run stays
+   * unchanged.
    *
    * `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
    *

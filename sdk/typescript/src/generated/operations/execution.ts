@@ -108,6 +108,15 @@ export const getExternalExecutionLeaseCheckpoint: OperationSpec = {
   answers: { '200': 'json' },
 };
 
+export const startExternalExecutionLeaseChild: OperationSpec = {
+  id: 'startExternalExecutionLeaseChild',
+  method: 'POST',
+  path: '/execution/workers/leases/children',
+  body: { kind: 'json' },
+  retry: 'never',
+  answers: { '200': 'json' },
+};
+
 export const waitExternalExecutionLease: OperationSpec = {
   id: 'waitExternalExecutionLease',
   method: 'POST',

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
+import { restoreRuns } from '../../functions/runs/copies/restore-runs.ts';
+import { again, child, finish, waitFor } from './execution-children-stage.ts';
+import { archived } from './execution-copies-runs.ts';
+import { ownRuns } from './execution-fixtures.ts';
+import { begun } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
+
+/** Copies of parents and children. */
+export function describeChildCopies({ store }: ExecutionConformance): void {
+  describe('copies of a parent and its children', () => {
+    test('go on: an ended child keeps its outcome, and an active one queues its parent', async () => {
+      const [from, to] = [ownRuns(store()), ownRuns(store())];
+      const { id, proof } = await begun(from.client);
+      const [done, active] = [
+        await child(from.client, proof, 'done'),
+        await child(from.client, proof, 'active'),
+      ];
+      await finish(from.client, done, { status: 'succeeded', result: 7 });
+      await waitFor(from.client, proof, active);
+      const { archive } = await archived(from, ALL_RUNS);
+      to.clock.now += 60_000;
+      await restoreRuns(to.instance.runtime, archive, ALL_RUNS);
+      expect(await to.client.get(id)).toMatchObject({ status: 'waiting' });
+      await finish(to.client, active);
+      const next = await again(to.client, id);
+      const outcomeOf = async (runId: string) => (await waitFor(to.client, next, runId)).outcome?.run;
+      expect(await outcomeOf(active)).toMatchObject({ status: 'succeeded' });
+      expect(await outcomeOf(done)).toMatchObject({ status: 'succeeded', result: 7 });
+      expect(await child(to.client, next, 'done')).toBe(done);
+    });
+  });
+}
