@@ -71,6 +71,20 @@ export type TimerWait = { readonly payload?: JsonInput } & (
   | { readonly fireAt: Date }
 );
 
+/** What the kit has behind the context of a run. */
+export interface ContextParts {
+  readonly client: SvcClient;
+  readonly world: World;
+  readonly attempt: Pick<Attempt, 'log'>;
+}
+
+const partsOf = new WeakMap<RunContext, ContextParts>();
+
+/** `undefined` for a context that another made, such as a test. */
+export function contextParts(context: RunContext): ContextParts | undefined {
+  return partsOf.get(context);
+}
+
 export function contextOf(attempt: Attempt, client: SvcClient, world: World): RunContext {
   const { lease, signal } = attempt;
   const calls = { ...writesOf(attempt, client), ...waitsOf(attempt, client, world) };
@@ -83,7 +97,9 @@ export function contextOf(attempt: Attempt, client: SvcClient, world: World): Ru
     };
     Object.assign(calls, { [name]: watched });
   }
-  return { run: lease.run, payload: lease.run.payload, signal, ...calls };
+  const context = { run: lease.run, payload: lease.run.payload, signal, ...calls };
+  partsOf.set(context, { client, world, attempt });
+  return context;
 }
 
 type Facts = 'run' | 'payload' | 'signal';

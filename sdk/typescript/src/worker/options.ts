@@ -12,13 +12,18 @@ import { UnknownHandlers } from './unknown-handlers.ts';
  */
 export type WorkerHandler = (context: RunContext) => unknown;
 
+/** A handler that has its id, as `defineHandler` makes it. */
+export interface NamedHandler extends WorkerHandler {
+  readonly id: string;
+}
+
 export interface WorkerOptions {
   /** A client, or the options of one. From the environment if absent. */
   readonly client?: SvcClient | ClientOptions | undefined;
   /** The name of the worker. Only their leases distinguish two processes of one name. */
   readonly workerId: string;
-  /** The handlers by id: 1 to 32. The service must know each id as external. */
-  readonly handlers: Readonly<Record<string, WorkerHandler>>;
+  /** The handlers by id, or a list of handlers with steps: 1 to 32. The service must know each id as external. */
+  readonly handlers: Readonly<Record<string, WorkerHandler>> | readonly NamedHandler[];
   /** If given, a run of another plugin fails with the class `plugin_mismatch`. */
   readonly pluginId?: string | undefined;
   /** The number of runs at a time; 1 if absent. */
@@ -125,17 +130,26 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
 
 /** A copy: the caller may change its object later. */
 function handlersOf(given: WorkerOptions['handlers']): ReadonlyMap<string, WorkerHandler> {
-  const handlers = new Map(Object.entries(given ?? {}));
+  const handlers = new Map(entriesOf(given));
   check(handlers.size >= 1, 'handlers is empty: a worker needs at least one handler.');
   check(
     handlers.size <= HANDLERS_MAX,
     `handlers has more than ${HANDLERS_MAX} handlers: use several workers.`,
   );
+  check(handlers.size === entriesOf(given).length, 'handlers names an id twice.');
   for (const [id, handler] of handlers) {
     check(id.trim() === id && id !== '', 'The id of a handler is blank, or has white space around it.');
     check(typeof handler === 'function', `The handler ${id} is not a function.`);
   }
   return handlers;
+}
+
+function entriesOf(given: WorkerOptions['handlers'] | undefined): [string, WorkerHandler][] {
+  return isList(given) ? given.map((handler) => [handler.id, handler]) : Object.entries(given ?? {});
+}
+
+function isList(given: WorkerOptions['handlers'] | undefined): given is readonly NamedHandler[] {
+  return Array.isArray(given);
 }
 
 function check(holds: boolean, otherwise: string): void {

@@ -1,0 +1,151 @@
+import type { JsonValue } from '../../generated/models.ts';
+import { WorkStopped } from '../errors.ts';
+import { Branch, branchHere } from './branches.ts';
+import { type Entry, type EntryError, type EntryKind, entryError, isSettled } from './entries.ts';
+import { AmbiguousName, ChangedCode, Stop } from './faults.ts';
+import type { Journal } from './journal.ts';
+import { Occurrences } from './names.ts';
+import type { StepPort } from './ports.ts';
+import { Scheduler } from './scheduler.ts';
+import { JournalWriter } from './writer.ts';
+
+/** One operation of the handler: its key, its entry, and the branch that called it. */
+export interface Operation {
+  readonly key: string;
+  readonly found: Entry | undefined;
+  readonly branch: Branch;
+}
+
+/** One execution of a handler with steps. */
+export class Execution {
+  readonly port: StepPort;
+  readonly journal: Journal;
+  readonly writer: JournalWriter;
+  readonly scheduler: Scheduler;
+  readonly root = new Branch();
+  /** How to undo the steps that have a result, by their keys. */
+  readonly undos = new Map<string, (branch: Branch) => Promise<void>>();
+  /** Rejects when the execution cannot go on, even if the handler catches the error. */
+  readonly halted: Promise<never>;
+  readonly #names = new Occurrences();
+  readonly #used = new Set<string>(['@', '@ending']);
+  #halt: (error: unknown) => void = () => undefined;
+  /** Where the run has begun to undo: how it ends. */
+  #ending: Stop | null;
+
+  constructor(port: StepPort, journal: Journal) {
+    this.port = port;
+    this.journal = journal;
+    this.writer = new JournalWriter(journal, port);
+    this.scheduler = new Scheduler(port, this.writer);
+    this.#ending = endingOf(journal);
+    this.halted = new Promise((_, reject) => {
+      this.#halt = (error) => {
+        reject(error);
+        this.scheduler.stop(error);
+      };
+    });
+    this.halted.catch(() => undefined);
+    const { signal } = port;
+    const over = () => {
+      this.root.end(signal.reason);
+      // A handler may still end its work in a run that is to be cancelled.
+      if (!(signal.reason instanceof WorkStopped && signal.reason.kind === 'cancelled'))
+        this.#halt(signal.reason);
+    };
+    if (signal.aborted) over();
+    else signal.addEventListener('abort', over, { signal: this.root.signal });
+  }
+
+  get ending(): Stop | null {
+    return this.#ending;
+  }
+
+  /** Performs an operation. The key is counted at once, so that calls count in their order. */
+  async operate<T>(kind: EntryKind, name: string, perform: (its: Operation) => Promise<T>): Promise<T> {
+    try {
+      const its = this.enter(kind, name);
+      const { branch, found } = its;
+      branch.signal.throwIfAborted();
+      if (this.#ending !== null && (found === undefined || !isSettled(found))) throw this.#ending;
+      branch.open.begun();
+      try {
+        return await perform(its);
+      } finally {
+        branch.open.ended();
+      }
+    } catch (error) {
+      if (isHalting(error)) this.#halt(error);
+      throw error;
+    }
+  }
+
+  /** Counts a call. An operation whose result another system keeps has no entry, and so no kind of one. */
+  enter(kind: EntryKind | 'commit', name: string): Operation {
+    const branch = branchHere(this.root);
+    try {
+      const key = this.#names.next(name, branch.caller);
+      const found = this.journal.find(key, kind);
+      this.#used.add(key);
+      return { key, found, branch };
+    } catch (error) {
+      if (isHalting(error)) this.#halt(error);
+      throw error;
+    }
+  }
+
+  /** The value of a settled entry without an error. */
+  async valueOf(entry: Entry): Promise<JsonValue> {
+    if (entry.ref === undefined) return structuredClone(entry.v ?? null);
+    const value = await this.port.read(entry.ref);
+    if (value === null) throw new ChangedCode(`The value of ${JSON.stringify(entry.k)} is missing`);
+    return value;
+  }
+
+  /** A value that the journal keeps from its first call on. */
+  mark(name: string, value: () => JsonValue): Promise<JsonValue> {
+    return this.operate('mark', name, async ({ key, found }) => {
+      if (found !== undefined) return this.valueOf(found);
+      return this.scheduler.work(async () => {
+        const v = value();
+        await this.writer.put({ k: key, t: 'mark', v, at: this.now() });
+        return v;
+      });
+    });
+  }
+
+  /** Whole milliseconds. */
+  now(): number {
+    return Math.round(this.port.clock.now());
+  }
+
+  /** From now on the run only undoes: other branches begin nothing, and their steps that work come to their end. */
+  async end(error: Stop): Promise<void> {
+    const isKnown = this.#ending !== null;
+    this.#ending ??= error;
+    this.scheduler.drop(error);
+    const v = { ...entryError(error) };
+    const put = () => this.writer.put({ k: '@ending', t: 'mark', v, at: this.now() });
+    if (!isKnown) await this.scheduler.work(put);
+    await this.scheduler.idle();
+  }
+
+  /** Keys of the handler that it has not asked for in this execution. */
+  unused(): string[] {
+    return this.journal.keys().filter((key) => !this.#used.has(key) && !key.startsWith('@'));
+  }
+
+  use(key: string): void {
+    this.#used.add(key);
+  }
+}
+
+function endingOf(journal: Journal): Stop | null {
+  const kept = journal.find('@ending', 'mark')?.v as EntryError | undefined;
+  return kept === undefined ? null : new Stop(kept.message, { cause: kept });
+}
+
+/** Errors that a handler cannot handle. */
+function isHalting(error: unknown): boolean {
+  return error instanceof ChangedCode || error instanceof AmbiguousName;
+}

@@ -1,0 +1,57 @@
+import type { WorkerHandler } from '../options.ts';
+import { contextPort } from './context-port.ts';
+import type { Invocable } from './lossless.ts';
+import { type RunDefinition, runSteps } from './run-steps.ts';
+import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
+import type { Steps } from './tools.ts';
+
+type Schema = StandardSchema<unknown, unknown>;
+
+/** A handler with steps. */
+export interface HandlerDefinition<
+  In extends Schema | undefined,
+  Out extends Schema | undefined,
+  Input,
+  Result,
+> {
+  /** The id of the handler at the service. */
+  readonly id: string;
+  /** The version of the code, which a run shows; `1` if absent. */
+  readonly version?: string;
+  /** Checks the payload. Another payload ends the run as failed with `validation`. */
+  readonly input?: In;
+  /** Checks the result. */
+  readonly output?: Out;
+  /** A default for the registration of the handler. */
+  readonly retry?: { readonly maxAttempts?: number };
+  readonly run: (steps: Steps, input: In extends Schema ? OutputOf<In> : Input) => Result;
+}
+
+/** A worker takes it as a handler; `start` and `invoke` take it for its types. */
+export interface StepHandler<Input, Output> extends WorkerHandler, Invocable<Input, Output> {
+  readonly version: string;
+  readonly retry: { readonly maxAttempts?: number };
+}
+
+/**
+ * Defines a handler whose steps keep their results. It runs from its beginning after each wait, failure and crash; a step
+ * that has a result gives it, and does not work again.
+ */
+export function defineHandler<
+  In extends Schema | undefined = undefined,
+  Out extends Schema | undefined = undefined,
+  Input = unknown,
+  Result = unknown,
+>(
+  definition: HandlerDefinition<In, Out, Input, Result>,
+): StepHandler<
+  In extends Schema ? InputOf<In> : Input,
+  Out extends Schema ? OutputOf<Out> : Awaited<Result>
+> {
+  const { id, version = '1', retry = {} } = definition;
+  if (typeof id !== 'string' || id.trim() !== id || id === '')
+    throw new TypeError('The id of a handler is blank, or has white space around it.');
+  const handler: WorkerHandler = (context) =>
+    runSteps(definition as unknown as RunDefinition, contextPort(context));
+  return Object.assign(handler, { id, version, retry });
+}

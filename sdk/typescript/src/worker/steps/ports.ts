@@ -1,0 +1,61 @@
+import type { ExecutionRun, JsonValue } from '../../generated/models.ts';
+import type { RunContext, RunEvent } from '../context.ts';
+import type { SegmentWrite } from './journal.ts';
+
+/** The calls that steps make, so that their rules know no protocol. Optional members need a newer server. */
+export interface StepPort {
+  /** The run at the time of the lease. `isLastAttempt`: its next failure is final. */
+  readonly run: ExecutionRun & { readonly isLastAttempt?: boolean };
+  readonly signal: AbortSignal;
+  readonly clock: StepClock;
+  /** `null` without a checkpoint of that key. */
+  readonly read: (key: string) => Promise<JsonValue | null>;
+  /** Segments that came with the lease, by key; `read` is not asked for them, nor for keys that are missing among them. */
+  readonly given?: ReadonlyMap<string, JsonValue>;
+  /** `news`: keys that are settled since the last write, for the history of the run. */
+  readonly write: (write: CheckpointOf, news: readonly string[]) => Promise<void>;
+  readonly timer: (name: string, fireAt: number) => Promise<void>;
+  /** The event, or `null` after `until`. It has at most `eventsMax` names. */
+  readonly event: (names: readonly string[], until: number | null) => Promise<TakenEvent | null>;
+  readonly eventsMax: number;
+  readonly children?: ChildPort;
+  readonly commit?: (tenantId: string, request: object) => Promise<unknown>;
+  readonly record: (event: RunEvent) => Promise<void>;
+  readonly log: (level: 'info' | 'warning', message: string, error?: unknown) => void;
+  readonly context: RunContext;
+}
+
+type CheckpointOf = Pick<SegmentWrite, 'key' | 'metadata'> & { readonly content: unknown };
+
+export interface TakenEvent {
+  readonly name: string;
+  readonly payload: JsonValue;
+}
+
+/** Time and chance. */
+export interface StepClock {
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly uuid: () => string;
+  readonly after: (delayMs: number, callback: () => void) => () => void;
+}
+
+export interface ChildRequest {
+  readonly handlerId: string;
+  readonly payload: JsonValue;
+  /** A repeat with the key starts no second run. */
+  readonly idempotencyKey: string;
+}
+
+export type ChildOutcome =
+  | { readonly status: 'succeeded'; readonly result: JsonValue }
+  | { readonly status: string; readonly failureClass: string | null; readonly error: string | null };
+
+export interface ChildPort {
+  /** The id of the run. */
+  readonly start: (request: ChildRequest) => Promise<string>;
+  /** `null` while it has not ended. */
+  readonly outcome: (runId: string) => Promise<ChildOutcome | null>;
+  /** Parks the run until the child ends. Without it the kit asks again and again. */
+  readonly wait?: (runId: string) => Promise<void>;
+}

@@ -1,0 +1,301 @@
+import type { ExecutionRun, JsonValue } from '../src/index.ts';
+import { WorkStopped } from '../src/worker/index.ts';
+import type { ChildOutcome, ChildRequest, StepPort } from '../src/worker/steps/ports.ts';
+import { type RunDefinition, runSteps } from '../src/worker/steps/run-steps.ts';
+
+/** A model of the service that keeps the rules of one run: leases, checkpoints, waits and kept outcomes. Time is virtual. */
+
+export const startsAt = 1_767_225_600_000;
+
+interface Outcome {
+  readonly kind: 'event' | 'timer';
+  readonly name: string;
+  readonly payload: { readonly payload: JsonValue } | null;
+}
+
+interface Wait {
+  readonly kind: 'event' | 'timer';
+  readonly name: string;
+  readonly dueAt: number | null;
+}
+
+/** An event that is raised at a moment after the start. */
+export interface Raised {
+  readonly at: number;
+  readonly name: string;
+  readonly payload: JsonValue;
+}
+
+export interface Crash {
+  /** The number of the call, from 1. */
+  readonly call: number;
+  readonly when: 'before' | 'after';
+}
+
+export interface StageOptions {
+  readonly payload?: JsonValue;
+  readonly events?: readonly Raised[];
+  /** Events that are raised some time after a run begins to wait for their name. */
+  readonly replies?: Readonly<Record<string, { readonly afterMs: number; readonly payload: JsonValue }>>;
+  readonly crash?: Crash;
+  readonly maxAttempts?: number;
+  readonly children?: Readonly<Record<string, { readonly outcome: ChildOutcome; readonly afterMs?: number }>>;
+  readonly eventsMax?: number;
+  readonly uuids?: readonly string[];
+  readonly randoms?: readonly number[];
+}
+
+export type Ended =
+  | { readonly result: JsonValue; readonly error?: undefined }
+  | { readonly error: Error; readonly result?: undefined };
+
+export class VirtualClock {
+  at = startsAt;
+  #timers: { readonly dueAt: number; readonly call: () => void }[] = [];
+
+  readonly now = (): number => this.at;
+
+  readonly after = (delayMs: number, call: () => void): (() => void) => {
+    const timer = { dueAt: this.at + delayMs, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((each) => each !== timer);
+    };
+  };
+
+  readonly pause = (ms: number): Promise<void> => new Promise((resolve) => void this.after(ms, resolve));
+
+  /** Goes to the next timer. */
+  tick(): boolean {
+    const [next] = this.#timers.toSorted((one, other) => one.dueAt - other.dueAt);
+    if (next === undefined) return false;
+    this.#timers = this.#timers.filter((each) => each !== next);
+    this.at = Math.max(this.at, next.dueAt);
+    next.call();
+    return true;
+  }
+
+  clear(): void {
+    this.#timers = [];
+  }
+}
+
+export class RunStage {
+  readonly clock = new VirtualClock();
+  readonly checkpoints = new Map<string, string>();
+  readonly calls: string[] = [];
+  readonly records: string[] = [];
+  readonly log: string[] = [];
+  readonly started = new Map<
+    string,
+    { readonly id: string; readonly at: number; readonly request: ChildRequest }
+  >();
+  attempt = 0;
+  readonly #options: StageOptions;
+  #left: Raised[];
+  #inbox: Raised[] = [];
+  #outcomes: Outcome[] = [];
+  #taken: Outcome | null = null;
+  #wait: Wait | null = null;
+  #uuids = 0;
+  #randoms = 0;
+
+  constructor(options: StageOptions = {}) {
+    this.#options = options;
+    this.#left = [...(options.events ?? [])];
+  }
+
+  /** The texts of the segments. */
+  get segments(): string[] {
+    return [...this.checkpoints].filter(([key]) => key.startsWith('svc.steps.')).map(([, text]) => text);
+  }
+
+  /** How often calls of a kind were made. */
+  count(kind: string): number {
+    return this.calls.filter((call) => call.startsWith(kind)).length;
+  }
+
+  /** Executes the handler until the run ends. `definitions`: those of successive executions; the last one stays. */
+  async drive(...definitions: readonly RunDefinition[]): Promise<Ended> {
+    for (let execution = 0; execution < 200; execution += 1) {
+      const definition = definitions[Math.min(execution, definitions.length - 1)] as RunDefinition;
+      const ended = await this.execute(definition);
+      if (ended !== null) return ended;
+      this.#resume();
+    }
+    throw new Error('the run does not end');
+  }
+
+  /** One execution: `null` if the run is to be executed again. */
+  async execute(definition: RunDefinition): Promise<Ended | null> {
+    this.attempt += 1;
+    const over = new AbortController();
+    const answer: { ended?: Ended } = {};
+    const settled = runSteps(definition, this.port(over)).then(
+      (result) => void (answer.ended = { result }),
+      (error: unknown) => void (answer.ended = { error: error as Error }),
+    );
+    while (answer.ended === undefined) {
+      await turns();
+      if (answer.ended === undefined && !this.clock.tick())
+        throw new Error(`nothing happens: ${this.calls.join(' ')}`);
+      this.#raise();
+    }
+    await settled;
+    this.clock.clear();
+    const { ended } = answer;
+    const { error } = ended;
+    if (error instanceof WorkStopped) {
+      if (error.kind === 'lease_lost') this.#loseLease();
+      return null;
+    }
+    return ended;
+  }
+
+  /** Goes to the moment at which the wait ends. */
+  #resume(): void {
+    this.#raise();
+    while (this.#wait !== null) {
+      const { dueAt } = this.#wait;
+      const [next] = this.#left;
+      const moments = [
+        ...(dueAt === null ? [] : [dueAt]),
+        ...(next === undefined ? [] : [startsAt + next.at]),
+      ];
+      if (moments.length === 0) throw new Error(`the run waits for ever: ${JSON.stringify(this.#wait)}`);
+      this.clock.at = Math.max(this.clock.at, Math.min(...moments));
+      this.#raise();
+      if (this.#wait !== null && dueAt !== null && dueAt <= this.clock.at) this.#endWait(null);
+    }
+  }
+
+  #raise(): void {
+    for (
+      let next = this.#left[0];
+      next !== undefined && startsAt + next.at <= this.clock.at;
+      next = this.#left[0]
+    ) {
+      this.#left.shift();
+      if (this.#wait?.kind === 'event' && this.#wait.name === next.name)
+        this.#endWait({ payload: next.payload });
+      else this.#inbox.push(next);
+    }
+  }
+
+  #endWait(payload: Outcome['payload']): void {
+    const { kind, name } = this.#wait as Wait;
+    this.#wait = null;
+    this.#outcomes.push({ kind, name, payload });
+  }
+
+  #loseLease(): void {
+    if (this.#taken !== null) this.#outcomes.unshift(this.#taken);
+    this.#taken = null;
+  }
+
+  /** `null` parks the run. */
+  #waitFor(wait: Wait): Outcome | null {
+    const { kind, name, dueAt } = wait;
+    const kept = this.#outcomes.find((each) => each.kind === kind && each.name === name);
+    const event = kind === 'event' ? this.#inbox.find((each) => each.name === name) : undefined;
+    let outcome: Outcome | null = null;
+    if (kept !== undefined) {
+      this.#outcomes = this.#outcomes.filter((each) => each !== kept);
+      outcome = kept;
+    } else if (event !== undefined) {
+      this.#inbox = this.#inbox.filter((each) => each !== event);
+      outcome = { kind, name, payload: { payload: event.payload } };
+    } else if (dueAt !== null && dueAt <= this.clock.at) outcome = { kind, name, payload: null };
+    this.#taken = outcome;
+    if (outcome === null) {
+      this.#wait = wait;
+      const reply = kind === 'event' ? this.#options.replies?.[name] : undefined;
+      const at = this.clock.at - startsAt + (reply?.afterMs ?? 0);
+      if (reply !== undefined) this.#left.unshift({ at, name, payload: reply.payload });
+    }
+    return outcome;
+  }
+
+  port(over: AbortController): StepPort {
+    const { payload = null, maxAttempts = 3, crash, eventsMax = 1 } = this.#options;
+    const stop = (kind: 'lease_lost' | 'suspended') => {
+      const stopped = new WorkStopped(kind);
+      over.abort(stopped);
+      return stopped;
+    };
+    const call = async <T>(what: string, perform: () => T): Promise<T> => {
+      await Promise.resolve();
+      over.signal.throwIfAborted();
+      this.calls.push(what);
+      const isCrash = crash !== undefined && this.calls.length === crash.call;
+      if (isCrash && crash.when === 'before') throw stop('lease_lost');
+      const answer = perform();
+      if (isCrash) throw stop('lease_lost');
+      // The answer takes a turn of its own, so that others may act in between.
+      await Promise.resolve();
+      over.signal.throwIfAborted();
+      return answer;
+    };
+    const waitFor = (wait: Wait) =>
+      call(`wait ${wait.kind} ${wait.name}`, () => {
+        const outcome = this.#waitFor(wait);
+        if (outcome === null && !over.signal.aborted) throw stop('suspended');
+        return outcome as Outcome;
+      });
+    return {
+      run: { id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun,
+      signal: over.signal,
+      clock: {
+        now: this.clock.now,
+        after: this.clock.after,
+        random: () => this.#options.randoms?.[this.#randoms++] ?? 0.5,
+        uuid: () => this.#options.uuids?.[this.#uuids++] ?? `uuid-${this.#uuids}`,
+      },
+      read: (key) =>
+        call(`read ${key}`, () => {
+          const text = this.checkpoints.get(key);
+          return text === undefined ? null : (JSON.parse(text) as JsonValue);
+        }),
+      write: ({ key, content }) =>
+        call(`write ${key}`, () => {
+          this.#taken = null;
+          this.checkpoints.set(key, JSON.stringify(content));
+        }),
+      timer: async (name, fireAt) => void (await waitFor({ kind: 'timer', name, dueAt: fireAt })),
+      event: async ([name = ''], until) => {
+        const outcome = await waitFor({ kind: 'event', name, dueAt: until });
+        return outcome.payload === null ? null : { name, ...outcome.payload };
+      },
+      eventsMax,
+      children: this.#children(call),
+      record: (event) => call('record', () => void this.records.push(JSON.stringify(event))),
+      log: (_, message) => void this.log.push(message),
+      context: {} as StepPort['context'],
+    };
+  }
+
+  #children(call: <T>(what: string, perform: () => T) => Promise<T>): NonNullable<StepPort['children']> {
+    const kinds = this.#options.children ?? {};
+    return {
+      start: (request) =>
+        call(`start ${request.handlerId}`, () => {
+          const id = this.started.get(request.idempotencyKey)?.id ?? String(11 + this.started.size);
+          if (!this.started.has(request.idempotencyKey))
+            this.started.set(request.idempotencyKey, { id, at: this.clock.at, request });
+          return id;
+        }),
+      outcome: (runId) =>
+        call(`outcome ${runId}`, () => {
+          const child = [...this.started.values()].find(({ id }) => id === runId);
+          const its = child === undefined ? undefined : kinds[child.request.handlerId];
+          if (child === undefined || its === undefined) return null;
+          return this.clock.at >= child.at + (its.afterMs ?? 0) ? its.outcome : null;
+        }),
+    };
+  }
+}
+
+/** Lets all promises go on that can. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
