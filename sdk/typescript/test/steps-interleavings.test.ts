@@ -29,24 +29,35 @@ function eventsOf(seed: number): Raised[] {
     });
 }
 
-async function runOf(seed: number, crash?: Crash) {
-  const stage = new RunStage({ events: eventsOf(seed), ...(crash === undefined ? {} : { crash }) });
+type Kind = 'branches of the kit' | 'promises';
+
+async function runOf(kind: Kind, seed: number, crash?: Crash) {
   const draw = numbers(seed + 100);
+  const wayMs = () => draw(40);
+  const stage = new RunStage({ wayMs, events: eventsOf(seed), ...(crash === undefined ? {} : { crash }) });
   const times = Array.from({ length: 6 }, () => draw(3_000));
   const branch = (steps: Steps, name: string, from: number) => async () => {
     const seen: unknown[] = [];
     for (const round of [0, 1]) {
-      await steps.step([name, 'before', round], () => stage.clock.pause(times[from + round] ?? 0));
-      seen.push(await steps.waitForEvent(name));
+      // Work outside of a step: the kit does not know of it.
+      await stage.clock.pause(draw(60));
+      await steps.step([name, 'before', round], () =>
+        stage.work(() => stage.clock.pause(times[from + round] ?? 0)),
+      );
+      seen.push(await steps.waitForEvent([name, 'event', round], { event: name }));
     }
     await steps.sleep([name, 'rest'], (times[from + 2] ?? 0) / 1_000);
-    await steps.step([name, 'end'], () => null);
+    await steps.step([name, 'end'], () => stage.work(() => Promise.resolve()));
     return seen;
   };
   const ended = await stage.drive({
     id: 'h',
-    run: (steps: Steps) => steps.all([branch(steps, 'a', 0), branch(steps, 'b', 3)]),
+    run: (steps: Steps) => {
+      const works = [branch(steps, 'a', 0), branch(steps, 'b', 3)];
+      return kind === 'promises' ? Promise.all(works.map((work) => work())) : steps.all(works);
+    },
   });
+  expect(stage.faults).toEqual([]);
   return { ...ended, calls: stage.calls.length };
 }
 
@@ -55,18 +66,20 @@ const all = [
   ['b1', 'b2'],
 ];
 
-describe('two branches', () => {
+describe.each(['branches of the kit', 'promises'] as const)('two branches that are %s', (kind) => {
   test.each(seeds)('take each event once (seed %i)', async (seed) => {
-    const { result, error, calls } = await runOf(seed);
+    const { result, error, calls } = await runOf(kind, seed);
     expect(error).toBeUndefined();
     expect(result).toEqual(all);
     for (const when of ['before', 'after'] as const)
       for (let call = 1; call <= calls; call += 1) {
-        const crashed = await runOf(seed, { call, when });
+        const crashed = await runOf(kind, seed, { call, when });
         expect(crashed.result, `${when} call ${call}`).toEqual(all);
       }
   });
+});
 
+describe('two branches', () => {
   test('of which one waits for long do not hold the other one up', async () => {
     const stage = new RunStage({ events: [{ at: 86_400_000, name: 'late', payload: 1 }] });
     const ends: number[] = [];

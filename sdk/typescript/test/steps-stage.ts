@@ -38,6 +38,8 @@ export interface StageOptions {
   /** Events that are raised some time after a run begins to wait for their name. */
   readonly replies?: Readonly<Record<string, { readonly afterMs: number; readonly payload: JsonValue }>>;
   readonly crash?: Crash;
+  /** How long the way of a call takes, and that of its answer. */
+  readonly wayMs?: () => number;
   readonly maxAttempts?: number;
   readonly children?: Readonly<Record<string, { readonly outcome: ChildOutcome; readonly afterMs?: number }>>;
   readonly eventsMax?: number;
@@ -90,7 +92,11 @@ export class RunStage {
     string,
     { readonly id: string; readonly at: number; readonly request: ChildRequest }
   >();
+  /** Calls that break the order of steps, writes and waits. */
+  readonly faults: string[] = [];
   attempt = 0;
+  #working = 0;
+  #inFlight: string[] = [];
   readonly #options: StageOptions;
   #left: Raised[];
   #inbox: Raised[] = [];
@@ -108,6 +114,23 @@ export class RunStage {
   /** The texts of the segments. */
   get segments(): string[] {
     return [...this.checkpoints].filter(([key]) => key.startsWith('svc.steps.')).map(([, text]) => text);
+  }
+
+  /** Work of a step: while it goes on, no wait may begin. */
+  async work<T>(perform: () => Promise<T>): Promise<T> {
+    if (this.#inFlight.some(isWait)) this.faults.push('a step began during a wait');
+    this.#working += 1;
+    try {
+      return await perform();
+    } finally {
+      this.#working -= 1;
+    }
+  }
+
+  #check(what: string): void {
+    if (isWait(what) && this.#working > 0) this.faults.push(`${what} began while a step worked`);
+    if (isWait(what) && this.#inFlight.length > 0) this.faults.push(`${what} began during another call`);
+    if (this.#inFlight.some(isWait)) this.faults.push(`${what} began during a wait`);
   }
 
   /** How often calls of a kind were made. */
@@ -143,6 +166,8 @@ export class RunStage {
     }
     await settled;
     this.clock.clear();
+    this.#working = 0;
+    this.#inFlight = [];
     const { ended } = answer;
     const { error } = ended;
     if (error instanceof WorkStopped) {
@@ -217,24 +242,34 @@ export class RunStage {
   }
 
   port(over: AbortController): StepPort {
-    const { payload = null, maxAttempts = 3, crash, eventsMax = 1 } = this.#options;
+    const { payload = null, maxAttempts = 3, crash, eventsMax = 1, wayMs } = this.#options;
     const stop = (kind: 'lease_lost' | 'suspended') => {
       const stopped = new WorkStopped(kind);
       over.abort(stopped);
       return stopped;
     };
+    const way = async () => {
+      if (wayMs === undefined) await Promise.resolve();
+      else await this.clock.pause(wayMs());
+      over.signal.throwIfAborted();
+    };
     const call = async <T>(what: string, perform: () => T): Promise<T> => {
-      await Promise.resolve();
       over.signal.throwIfAborted();
-      this.calls.push(what);
-      const isCrash = crash !== undefined && this.calls.length === crash.call;
-      if (isCrash && crash.when === 'before') throw stop('lease_lost');
-      const answer = perform();
-      if (isCrash) throw stop('lease_lost');
-      // The answer takes a turn of its own, so that others may act in between.
-      await Promise.resolve();
-      over.signal.throwIfAborted();
-      return answer;
+      this.#check(what);
+      this.#inFlight.push(what);
+      try {
+        await way();
+        this.calls.push(what);
+        const isCrash = crash !== undefined && this.calls.length === crash.call;
+        if (isCrash && crash.when === 'before') throw stop('lease_lost');
+        const answer = perform();
+        if (isCrash) throw stop('lease_lost');
+        // Others may act before the answer comes.
+        await way();
+        return answer;
+      } finally {
+        this.#inFlight = this.#inFlight.filter((each) => each !== what);
+      }
     };
     const waitFor = (wait: Wait) =>
       call(`wait ${wait.kind} ${wait.name}`, () => {
@@ -293,6 +328,10 @@ export class RunStage {
         }),
     };
   }
+}
+
+function isWait(what: string): boolean {
+  return what.startsWith('wait');
 }
 
 /** Lets all promises go on that can. */

@@ -50,6 +50,8 @@ export class Scheduler {
     while (this.#isWaiting) await new Promise<void>((resolve) => this.#held.push(resolve));
     this.#check();
     this.#working += 1;
+    // A wait that was about to begin begins no more.
+    this.#consider();
     try {
       return await run();
     } finally {

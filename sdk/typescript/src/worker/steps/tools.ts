@@ -96,11 +96,11 @@ export interface NotJson {
 export interface EventCall {
   <Schema extends StandardSchema<unknown, unknown>>(
     name: StepName,
-    options: { readonly timeout: Duration; readonly schema: Schema },
+    options: { readonly timeout: Duration; readonly schema: Schema; readonly event?: string },
   ): Promise<OutputOf<Schema> | null>;
   <Schema extends StandardSchema<unknown, unknown>>(
     name: StepName,
-    options: { readonly schema: Schema },
+    options: { readonly schema: Schema; readonly event?: string },
   ): Promise<OutputOf<Schema>>;
-  (name: StepName, options?: { readonly timeout?: Duration }): Promise<JsonValue>;
+  (name: StepName, options?: { readonly timeout?: Duration; readonly event?: string }): Promise<JsonValue>;
 }

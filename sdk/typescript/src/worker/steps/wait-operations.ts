@@ -9,6 +9,8 @@ import { jsonCopy } from './values.ts';
 export interface EventOptions<S extends StandardSchema | undefined> {
   /** Unlimited if absent. */
   readonly timeout?: Duration;
+  /** The name of the event, where the operation has another name: parallel branches name theirs by parts. */
+  readonly event?: string;
   /** What the payload must be. Another payload ends the run. */
   readonly schema?: S;
 }
@@ -36,7 +38,7 @@ export function sleep(
 export function waitForEvent(
   execution: Execution,
   name: string,
-  { timeout, schema }: EventOptions<StandardSchema | undefined>,
+  { timeout, schema, event = name }: EventOptions<StandardSchema | undefined>,
 ): Promise<unknown> {
   const ms = timeout === undefined ? null : durationMs(timeout, 'timeout');
   return execution.operate('event', name, async ({ key, found, branch }) => {
@@ -51,7 +53,10 @@ export function waitForEvent(
         v: end === null ? null : { payload: end.payload },
         at: execution.now(),
       });
-      const end = await execution.scheduler.wait({ kind: 'event', name, dueAt, open, settled }, branch);
+      const end = await execution.scheduler.wait(
+        { kind: 'event', name: event, dueAt, open, settled },
+        branch,
+      );
       value = end === null ? null : { payload: jsonCopy(end.payload) };
     }
     if (value === null) return null;
