@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StepFailed, type Steps, Stop } from '../src/worker/index.ts';
+import { StepFailed, type Steps, type StepWork, Stop } from '../src/worker/index.ts';
 import type { RunDefinition } from '../src/worker/steps/run-steps.ts';
 import { type Raised, RunStage, type StageOptions, startsAt } from './steps-stage.ts';
 
@@ -104,6 +104,41 @@ const subjects: readonly Subject[] = [
       return steps.invoke('ship', { id: 'ship' }, { order: '7' });
     },
   },
+  {
+    title: 'an event and a value of many bytes',
+    options: { events: [{ at: minute, name: 'file', payload: 'x'.repeat(70_000) }] },
+    async run(steps, effect) {
+      const text = (await steps.waitForEvent('file')) as string;
+      await charge(steps, effect);
+      const twice = await steps.step('twice', () => text + text);
+      await steps.sleep('rest', '1m');
+      return [text.length, twice.length];
+    },
+  },
+  {
+    title: 'a map of two branches at a time, and a race',
+    async run(steps, effect, { clock }) {
+      const works = (n: number) => steps.step(['s', n], ({ idempotencyKey }) => (effect(idempotencyKey), n));
+      const values = await steps.map([1, 2, 3], { concurrency: 2 }, works);
+      const first = await steps.race([
+        () => steps.sleep('long', '1h'),
+        () => clock.pause(5).then(() => 'quick'),
+      ]);
+      return [values, first ?? null];
+    },
+  },
+  {
+    title: 'an undo that is tried again after a timer',
+    async run(steps, effect) {
+      const undo = (_: unknown, { idempotencyKey, attempt }: StepWork) => {
+        if (attempt < 2) throw new Error('502');
+        effect(idempotencyKey);
+      };
+      await steps.step('flight', () => 'F1', { undo, retry: { delay: '1m' } });
+      await steps.sleep('rest', '1m');
+      throw new Stop('no car');
+    },
+  },
 ];
 
 interface Told {
@@ -119,6 +154,7 @@ async function outcomeOf({ run, options }: Subject, crash?: StageOptions['crash'
   const effects = new Set<string>();
   const definition = { id: 'h', run: (steps: Steps) => run(steps, (key) => void effects.add(key), stage) };
   const { result, error } = await stage.drive(definition);
+  expect(stage.faults).toEqual([]);
   return {
     result,
     error: error?.message,
