@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { startPostgres } from '../support/postgres-setup.ts';
 import { type BenchOptions, UNCHECKED } from './canonical-http.ts';
 import { combinedLifecycle, HANDLER, lifecycle } from './execution.ts';
-import { installPeer } from './install-peer.ts';
+import { installed, installPeer } from './install-peer.ts';
 import type { JsonClient } from './json-client.ts';
 import { type Measurement, measure, medianNumber, medianOf, round } from './load.ts';
 import { BenchServer } from './server.ts';
@@ -128,7 +126,10 @@ async function service(
 }
 
 async function bossOf(folder: string, connectionString: string): Promise<Subject> {
-  const { PgBoss } = await load<{ PgBoss: new (options: object) => Boss }>(folder, PEERS.pgBoss.name);
+  const { PgBoss } = await installed<{ PgBoss: new (options: object) => Boss }>(
+    join(folder, PEERS.pgBoss.name),
+    PEERS.pgBoss.name,
+  );
   const boss = new PgBoss({ connectionString, max: CONNECTIONS, supervise: false, schedule: false });
   boss.on('error', () => undefined);
   await boss.start();
@@ -145,11 +146,14 @@ async function bossOf(folder: string, connectionString: string): Promise<Subject
 }
 
 async function graphileOf(folder: string, connectionString: string): Promise<Subject> {
-  const graphile = await load<Graphile>(folder, PEERS.graphileWorker.name);
+  const graphile = await installed<Graphile>(
+    join(folder, PEERS.graphileWorker.name),
+    PEERS.graphileWorker.name,
+  );
   const ended = new Map<number, () => void>();
   const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
-  const { Logger } = await load<{ Logger: new (make: () => unknown) => object }>(
-    folder,
+  const { Logger } = await installed<{ Logger: new (make: () => unknown) => object }>(
+    join(folder, PEERS.graphileWorker.name),
     PEERS.graphileWorker.name,
   );
   const runner = await graphile.run({
@@ -175,11 +179,4 @@ async function graphileOf(folder: string, connectionString: string): Promise<Sub
     },
     close: () => runner.stop(),
   };
-}
-
-/** A package that is installed in a folder of its own. */
-async function load<T>(folder: string, name: string): Promise<T> {
-  const path = createRequire(join(folder, name, 'package.json')).resolve(name);
-  const loaded = (await import(pathToFileURL(path).href)) as { readonly default?: object };
-  return { ...loaded.default, ...loaded } as T;
 }

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -23,6 +25,13 @@ export async function installPeer(folder: string, ...peers: readonly Peer[]): Pr
   } catch (error) {
     return reasonOf(error);
   }
+}
+
+/** A package that was installed in the folder. */
+export async function installed<T>(folder: string, name: string): Promise<T> {
+  const path = createRequire(join(folder, 'package.json')).resolve(name);
+  const loaded = (await import(pathToFileURL(path).href)) as { readonly default?: object };
+  return { ...loaded.default, ...loaded } as T;
 }
 
 /** The lines of a failed process that say what failed. */

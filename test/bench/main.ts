@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,lists,selectivity,copies,copies-http,cold-start,sdk,strict-json,timing,execution,execution-peers,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mcp-tokens,mixed] [--seconds 3] [--rounds 3]
+ *         execution-wake,steps,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mcp-tokens,mixed] [--seconds 3] [--rounds 3]
  *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -52,6 +52,7 @@ import { benchRetrieval } from './retrieval.ts';
 import { benchSdk } from './sdk.ts';
 import { benchSearch, SEARCH_PARTS } from './search.ts';
 import { benchSelectivity } from './selectivity.ts';
+import { benchSteps } from './steps.ts';
 import { benchStrictJson } from './strict-json.ts';
 import { benchTiming } from './timing.ts';
 
@@ -79,6 +80,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-idle': benchExecutionIdle,
   'execution-cloud': benchExecutionCloud,
   'execution-wake': benchExecutionWake,
+  steps: benchSteps,
   'request-floor': (options) => benchRequestFloor(options, values.before),
   neighbours: benchNeighbours,
   ...Object.fromEntries(
