@@ -38,6 +38,7 @@ export const execution = {
   'run of a handler in process, its result waited for': usage([5, 7, 4], 2),
   'run by a worker: start, lease, complete': usage([6, 7, 5], 3),
   'the same with an idempotency key': usage([6, 8, 6], 3),
+  'run of ten steps by a worker, one after the other': usage([28, 39, 27], 13),
   'start that repeats an earlier one': usage([2, 5, 0]),
   'more for a retry: failed, due, leased again': usage([7, 7, 4], 2),
   'more for an event: waited for, raised, leased again, taken': usage([8, 8, 4], 4),

@@ -34,6 +34,10 @@ const entries: readonly Entry[] = [
     call: async (stage) => stage.complete(await stage.leased({ idempotencyKey: 'key' })),
   },
   {
+    operation: 'run of ten steps by a worker, one after the other',
+    call: (stage) => stage.runSteps(),
+  },
+  {
     operation: 'start that repeats an earlier one',
     async before(stage) {
       await stage.start({ idempotencyKey: 'used' });
@@ -243,6 +247,21 @@ function openStage(store: Store) {
     async runInProcess() {
       const { id } = await client.start({ handlerId: INNER, payload: { n: 1 } });
       expect(await client.get(id, { waitSeconds: 20 })).toMatchObject({ status: 'succeeded' });
+    },
+    /** As the kits do it: each step is one checkpoint, whose event has its name; the journal grows. */
+    async runSteps() {
+      const leased = await this.leased();
+      const journal: object[] = [];
+      for (let n = 0; n < 10; n += 1) {
+        journal.push({ k: `step-${n}`, t: 'step', v: { n, text: 'x'.repeat(200) }, ms: 1, at: world.now });
+        const event = { type: 'step.completed', message: `step-${n}`, details: { attempt: 1 } };
+        await client.putCheckpoint({
+          ...leased.proof,
+          checkpoint: { key: 'svc.steps.0', content: journal },
+          event,
+        });
+      }
+      await this.complete(leased);
     },
     prune: () => client.prune({ dryRun: false, retainTerminalRuns: 0 }),
     reconcile: () => client.reconcile(),
