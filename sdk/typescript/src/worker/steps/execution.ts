@@ -124,7 +124,11 @@ export class Execution {
     const isKnown = this.#ending !== null;
     this.#ending ??= error;
     this.scheduler.drop(error);
-    const v = { ...entryError(error) };
+    const { failureClass } = error;
+    const v = {
+      ...entryError(error),
+      ...(failureClass === ENDING_CLASS ? {} : { code: failureClass.slice(0, 100) }),
+    };
     const put = () => this.writer.put({ k: '@ending', t: 'mark', v, at: this.now() });
     if (!isKnown) await this.scheduler.work(put);
     await this.scheduler.idle();
@@ -140,9 +144,13 @@ export class Execution {
   }
 }
 
+/** The failure class of an ending whose entry names none. */
+const ENDING_CLASS = 'validation';
+
 function endingOf(journal: Journal): Stop | null {
   const kept = journal.find('@ending', 'mark')?.v as EntryError | undefined;
-  return kept === undefined ? null : new Stop(kept.message, { cause: kept });
+  if (kept === undefined) return null;
+  return new Stop(kept.message, { failureClass: kept.code ?? ENDING_CLASS, cause: kept });
 }
 
 /** Errors that a handler cannot handle. */

@@ -75,8 +75,9 @@ async function failureOf(execution: Execution, error: unknown): Promise<unknown>
 }
 
 function finalOf(error: unknown): Stop {
-  const message = error instanceof RunFailure ? error.message : 'The handler failed.';
-  return new Stop(message, { cause: error });
+  if (error instanceof RunFailure)
+    return new Stop(error.message, { failureClass: error.failureClass, cause: error });
+  return new Stop('The handler failed.', { failureClass: 'unknown', cause: error });
 }
 
 async function reportUnused(execution: Execution): Promise<void> {
