@@ -1,5 +1,5 @@
 import type { ExecutionRun, JsonValue } from '../src/index.ts';
-import { WorkStopped } from '../src/worker/index.ts';
+import { Stop, WorkStopped } from '../src/worker/index.ts';
 import type { ChildOutcome, ChildRequest, StepPort } from '../src/worker/steps/ports.ts';
 import { type RunDefinition, runSteps } from '../src/worker/steps/run-steps.ts';
 
@@ -15,7 +15,8 @@ interface Outcome {
 
 interface Wait {
   readonly kind: 'event' | 'timer';
-  readonly name: string;
+  /** Several for an event that may have one of several names. */
+  readonly names: readonly string[];
   readonly dueAt: number | null;
 }
 
@@ -41,6 +42,8 @@ export interface StageOptions {
   /** How long the way of a call takes, and that of its answer. */
   readonly wayMs?: () => number;
   readonly maxAttempts?: number;
+  /** Failed attempts are repeated up to `maxAttempts`, and an execution knows whether it is the last one. */
+  readonly retries?: boolean;
   readonly children?: Readonly<Record<string, { readonly outcome: ChildOutcome; readonly afterMs?: number }>>;
   readonly eventsMax?: number;
   readonly uuids?: readonly string[];
@@ -92,6 +95,8 @@ export class RunStage {
     string,
     { readonly id: string; readonly at: number; readonly request: ChildRequest }
   >();
+  /** The receipts of commits, by their keys. */
+  readonly receipts = new Map<string, JsonValue>();
   /** Calls that break the order of steps, writes and waits. */
   readonly faults: string[] = [];
   attempt = 0;
@@ -103,6 +108,7 @@ export class RunStage {
   #outcomes: Outcome[] = [];
   #taken: Outcome | null = null;
   #wait: Wait | null = null;
+  #failures = 0;
   #uuids = 0;
   #randoms = 0;
 
@@ -143,10 +149,23 @@ export class RunStage {
     for (let execution = 0; execution < 200; execution += 1) {
       const definition = definitions[Math.min(execution, definitions.length - 1)] as RunDefinition;
       const ended = await this.execute(definition);
-      if (ended !== null) return ended;
-      this.#resume();
+      if (ended !== null && !this.#mayRetry(ended)) return ended;
+      if (ended === null) this.#resume();
+      else {
+        this.#failures += 1;
+        this.#loseLease();
+      }
     }
     throw new Error('the run does not end');
+  }
+
+  #mayRetry({ error }: Ended): boolean {
+    const { retries = false } = this.#options;
+    return retries && error !== undefined && !(error instanceof Stop) && !this.#isLast;
+  }
+
+  get #isLast(): boolean {
+    return this.#failures + 1 >= (this.#options.maxAttempts ?? 3);
   }
 
   /** One execution: `null` if the run is to be executed again. */
@@ -201,14 +220,15 @@ export class RunStage {
       next = this.#left[0]
     ) {
       this.#left.shift();
-      if (this.#wait?.kind === 'event' && this.#wait.name === next.name)
-        this.#endWait({ payload: next.payload });
+      if (this.#wait?.kind === 'event' && this.#wait.names.includes(next.name))
+        this.#endWait({ payload: next.payload }, next.name);
       else this.#inbox.push(next);
     }
   }
 
-  #endWait(payload: Outcome['payload']): void {
-    const { kind, name } = this.#wait as Wait;
+  #endWait(payload: Outcome['payload'], its?: string): void {
+    const { kind, names } = this.#wait as Wait;
+    const name = its ?? names[0] ?? '';
     this.#wait = null;
     this.#outcomes.push({ kind, name, payload });
   }
@@ -220,16 +240,17 @@ export class RunStage {
 
   /** `null` parks the run. */
   #waitFor(wait: Wait): Outcome | null {
-    const { kind, name, dueAt } = wait;
-    const kept = this.#outcomes.find((each) => each.kind === kind && each.name === name);
-    const event = kind === 'event' ? this.#inbox.find((each) => each.name === name) : undefined;
+    const { kind, names, dueAt } = wait;
+    const [name = ''] = names;
+    const kept = this.#outcomes.find((each) => each.kind === kind && names.includes(each.name));
+    const event = kind === 'event' ? this.#inbox.find((each) => names.includes(each.name)) : undefined;
     let outcome: Outcome | null = null;
     if (kept !== undefined) {
       this.#outcomes = this.#outcomes.filter((each) => each !== kept);
       outcome = kept;
     } else if (event !== undefined) {
       this.#inbox = this.#inbox.filter((each) => each !== event);
-      outcome = { kind, name, payload: { payload: event.payload } };
+      outcome = { kind, name: event.name, payload: { payload: event.payload } };
     } else if (dueAt !== null && dueAt <= this.clock.at) outcome = { kind, name, payload: null };
     this.#taken = outcome;
     if (outcome === null) {
@@ -242,7 +263,7 @@ export class RunStage {
   }
 
   port(over: AbortController): StepPort {
-    const { payload = null, maxAttempts = 3, crash, eventsMax = 1, wayMs } = this.#options;
+    const { payload = null, maxAttempts = 3, crash, eventsMax = 1, wayMs, retries = false } = this.#options;
     const stop = (kind: 'lease_lost' | 'suspended') => {
       const stopped = new WorkStopped(kind);
       over.abort(stopped);
@@ -272,13 +293,16 @@ export class RunStage {
       }
     };
     const waitFor = (wait: Wait) =>
-      call(`wait ${wait.kind} ${wait.name}`, () => {
+      call(`wait ${wait.kind} ${wait.names.join(' ')}`, () => {
         const outcome = this.#waitFor(wait);
         if (outcome === null && !over.signal.aborted) throw stop('suspended');
         return outcome as Outcome;
       });
     return {
-      run: { id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun,
+      run: {
+        ...({ id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun),
+        ...(retries ? { isLastAttempt: this.#isLast } : {}),
+      },
       signal: over.signal,
       clock: {
         now: this.clock.now,
@@ -296,16 +320,28 @@ export class RunStage {
           this.#taken = null;
           this.checkpoints.set(key, JSON.stringify(content));
         }),
-      timer: async (name, fireAt) => void (await waitFor({ kind: 'timer', name, dueAt: fireAt })),
-      event: async ([name = ''], until) => {
-        const outcome = await waitFor({ kind: 'event', name, dueAt: until });
-        return outcome.payload === null ? null : { name, ...outcome.payload };
+      timer: async (name, fireAt) => void (await waitFor({ kind: 'timer', names: [name], dueAt: fireAt })),
+      event: async (names, until) => {
+        const { name, payload: its } = await waitFor({ kind: 'event', names, dueAt: until });
+        return its === null ? null : { name, ...its };
       },
       eventsMax,
       children: this.#children(call),
+      commit: this.#commit(call),
       record: (event) => call('record', () => void this.records.push(JSON.stringify(event))),
       log: (_, message) => void this.log.push(message),
       context: {} as StepPort['context'],
+    };
+  }
+
+  #commit(call: <T>(what: string, perform: () => T) => Promise<T>): NonNullable<StepPort['commit']> {
+    return (_, request) => {
+      const { idempotencyKey: key } = request as { readonly idempotencyKey: string };
+      return call(`commit ${key}`, () => {
+        const kept = this.receipts.get(key);
+        this.receipts.set(key, kept ?? { of: key });
+        return { of: key, replayed: kept !== undefined };
+      });
     };
   }
 
