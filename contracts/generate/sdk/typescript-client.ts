@@ -3,8 +3,8 @@ import type { SdkContract, SdkGroup } from './ir.ts';
 import { groupNames, parametersName, takesParameters } from './typescript-group.ts';
 import { PACKAGE_NAMES } from './typescript-models.ts';
 
-/** Package entries that no group may use as its name: the worker entry and `package.json`. */
-const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'web', 'package.json']);
+/** Package entries that no group may use as its name: those of workers, and `package.json`. */
+const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'web', 'replay', 'package.json']);
 
 /** Handwritten methods on top of an operation. The client of the operation's group gets them too. */
 const WRITTEN_BY_HAND = [
@@ -242,6 +242,7 @@ function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, obj
     ...Object.fromEntries(groups.map(({ name }) => [`./${name}`, entry(`generated/clients/${name}`)])),
     './worker': entry('worker/index'),
     './web': entry('worker/web'),
+    './replay': entry('worker/steps/replay'),
     './package.json': './package.json',
   };
 }

@@ -75,9 +75,14 @@ export class Execution {
         branch.open.ended();
       }
     } catch (error) {
-      if (isHalting(error)) this.#halt(error);
+      if (isHalting(error)) this.halt(error);
       throw error;
     }
+  }
+
+  /** The attempt ends with the error, even if the handler catches it. */
+  protected halt(error: unknown): void {
+    this.#halt(error);
   }
 
   /** Counts a call. An operation whose result another system keeps has no entry, and so no kind of one. */
@@ -89,7 +94,7 @@ export class Execution {
       this.#used.add(key);
       return { key, found, branch };
     } catch (error) {
-      if (isHalting(error)) this.#halt(error);
+      if (isHalting(error)) this.halt(error);
       throw error;
     }
   }

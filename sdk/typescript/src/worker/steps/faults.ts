@@ -51,6 +51,20 @@ export class ChangedCode extends RunFailure {
   }
 }
 
+/** An operation has a result of another kind. */
+export class ChangedKind extends ChangedCode {
+  readonly key: string;
+  readonly was: string;
+  readonly is: string;
+
+  constructor(key: string, was: string, is: string) {
+    super(`${JSON.stringify(key)} was a ${was} and is a ${is} now`);
+    this.key = key;
+    this.was = was;
+    this.is = is;
+  }
+}
+
 /** Parallel branches call one name more than once, so the next execution could exchange their results. */
 export class AmbiguousName extends RunFailure {
   constructor(message: string) {

@@ -33,6 +33,15 @@ export interface StepHandler<Input, Output> extends WorkerHandler, Invocable<Inp
   readonly retry: { readonly maxAttempts?: number };
 }
 
+const definitions = new WeakMap<object, RunDefinition>();
+
+/** The definition of a handler with steps. */
+export function definitionOf(handler: object): RunDefinition {
+  const definition = definitions.get(handler);
+  if (definition === undefined) throw new TypeError('The handler is none of defineHandler.');
+  return definition;
+}
+
 /**
  * Defines a handler whose steps keep their results. It runs from its beginning after each wait, failure and crash; a step
  * that has a result gives it, and does not work again.
@@ -51,7 +60,8 @@ export function defineHandler<
   const { id, version = '1', retry = {} } = definition;
   if (typeof id !== 'string' || id.trim() !== id || id === '')
     throw new TypeError('The id of a handler is blank, or has white space around it.');
-  const handler: WorkerHandler = (context) =>
-    runSteps(definition as unknown as RunDefinition, contextPort(context));
+  const its = definition as unknown as RunDefinition;
+  const handler: WorkerHandler = (context) => runSteps(its, contextPort(context));
+  definitions.set(handler, its);
   return Object.assign(handler, { id, version, retry });
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../generated/models.ts';
 import { type Entry, type EntryKind, ordered, readEntry } from './entries.ts';
-import { ChangedCode, Stop } from './faults.ts';
+import { ChangedCode, ChangedKind, Stop } from './faults.ts';
 import { bytesOf } from './values.ts';
 
 /** The journal of a run, without I/O. Format: `sdk/steps/journal.md`. */
@@ -79,14 +79,18 @@ export class Journal {
   /** The entry of an operation. Throws where its kind is another one. */
   find(key: string, kind: EntryKind | 'commit'): Entry | undefined {
     const found = this.#entries.get(key);
-    if (found !== undefined && found.t !== kind)
-      throw new ChangedCode(`${JSON.stringify(key)} was a ${found.t} and is a ${kind} now`);
+    if (found !== undefined && found.t !== kind) throw new ChangedKind(key, found.t, kind);
     return found;
   }
 
   /** All keys, in the order of their first entries. */
   keys(): string[] {
     return [...this.#entries.keys()];
+  }
+
+  /** The valid entries of all keys. */
+  entries(): Entry[] {
+    return [...this.#entries.values()];
   }
 
   /** Keeps an entry. It is one of the `changes` until it is `written`. */

@@ -38,13 +38,18 @@ export async function runSteps(definition: RunDefinition, port: StepPort): Promi
   }
 }
 
-async function handled({ input, output, run }: RunDefinition, execution: Execution): Promise<JsonValue> {
+/** The result of the handler, checked. */
+export async function handled(
+  { input, output, run }: RunDefinition,
+  execution: Execution,
+  tools = toolsOf(execution),
+): Promise<JsonValue> {
   const { payload } = execution.port.run;
   const given =
     input === undefined
       ? payload
       : await validated(input, payload, (text) => new Stop(`The payload ${text}`));
-  const result = await run(toolsOf(execution), given as never);
+  const result = await run(tools, given as never);
   const checked =
     output === undefined ? result : await validated(output, result, (text) => new Stop(`The result ${text}`));
   try {
