@@ -89,6 +89,25 @@ describe('a wait', () => {
       expect(take({ names: others }), others.join()).toBeNull();
   });
 
+  test('takes the event of an earlier wait for other names, after the outcome of the same wait', () => {
+    const names = ['go', 'stop'];
+    const met = (id: string) => ({
+      ...kept('external_event'),
+      outcome: 'external_event' as const,
+      event: eventOf(id),
+    });
+    const outcomes = [met('1'), { ...met('2'), names }];
+    const take = (more: Partial<WaitRequest>, held = runningRun({ outcomes })) =>
+      waitInRun(held, proof, { ...forEvent, ...more }, NOW);
+    expect(take({}).outcome).toBe(outcomes[0]);
+    expect(take({ name: 'stop', names }).outcome).toBe(outcomes[1]);
+    const other = take({ names: ['go', 'halt'] });
+    expect(other.outcome).toBe(outcomes[0]);
+    expect(other.run).toMatchObject({ outcomes: [outcomes[1]], taken: outcomes[0] });
+    expect(take({}, other.run).outcome).toBe(outcomes[1]);
+    expect(take({ name: 'halt', names: ['halt', 'stop'] }).outcome).toBeNull();
+  });
+
   test('for several names parks the run under all of them, and an event of each resumes it', () => {
     const names = ['go', 'stop'];
     const parked = waitInRun(runningRun(), proof, { ...forEvent, name: 'stop', names, dueAt: NOW + 5 }, NOW);

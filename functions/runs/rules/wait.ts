@@ -91,9 +91,14 @@ function answered(held: Run, request: WaitRequest, now: number): WaitChange {
   return { ...parked(held, request, now), outcome: null };
 }
 
-/** The outcome of an earlier execution of the same wait. */
+/**
+ * The outcome of an earlier execution of the same wait. Otherwise an event that an earlier wait took is taken by any wait for
+ * its name: changed code may wait for its event together with others than before.
+ */
 export function keptOutcome(held: Run, request: WaitIdentity): WaitOutcome | undefined {
-  return held.outcomes.find((each) => isSameWait(each, request));
+  const same = held.outcomes.find((each) => isSameWait(each, request));
+  if (same !== undefined || request.kind !== 'external_event') return same;
+  return held.outcomes.find(({ event }) => event !== null && takes(request, event.name));
 }
 
 /** The outcome of a wait for several names has the name of its event, so only the names identify it. */
