@@ -25,8 +25,8 @@ export async function leaseCheckpoints(
   run: Run,
   keys: readonly string[],
 ): Promise<LeaseCheckpoints> {
-  // Only the holder of a lease writes checkpoints, so a run has none at its first lease.
-  if (run.attempt <= 1) return { found: [], absent: keys };
+  // Only its start and the holder of a lease write checkpoints.
+  if (run.attempt <= 1 && run.startedWithCheckpoints !== true) return { found: [], absent: keys };
   const found: Checkpoint[] = [];
   const absent: string[] = [];
   let bytes = 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { removeRun } from '../../functions/runs/maintenance/remove-run.ts';
 import { requireRun } from '../../functions/runs/read-runs.ts';
 import { again, child } from './execution-children-stage.ts';
-import { begun, HANDLER, refusedWith, Stage, typesOf } from './execution-stage.ts';
+import { begun, HANDLER, leased, refusedWith, Stage, typesOf } from './execution-stage.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 
 const CHECKPOINTS = [
@@ -25,6 +25,19 @@ export function describeFirstCheckpoints({ store }: ExecutionConformance): void 
         'checkpoint.written',
         'checkpoint.written',
       ]);
+    });
+
+    test('come with the first lease', async () => {
+      const client = new Stage(store()).client();
+      const { id } = await client.start({ handlerId: HANDLER, checkpoints: CHECKPOINTS });
+      const { checkpoints } = await leased(client, {
+        runId: id,
+        checkpointKeys: ['svc.steps.0', 'svc.steps.1'],
+      });
+      expect(checkpoints).toMatchObject({
+        found: [{ key: 'svc.steps.0', content: { done: ['charge'] } }],
+        absent: ['svc.steps.1'],
+      });
     });
 
     test('belong to the idempotency key', async () => {

@@ -155,6 +155,7 @@ export function createRun(
     counted: false,
     ...(request.job === undefined ? {} : { job: request.job }),
     ...(request.parentId === undefined ? {} : { parentId: request.parentId }),
+    ...((request.checkpoints ?? []).length === 0 ? {} : { startedWithCheckpoints: true as const }),
     ...(request.cancelGraceMs === undefined ? {} : { cancelGraceMs: request.cancelGraceMs }),
   };
   return rejection === null
