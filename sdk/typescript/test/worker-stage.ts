@@ -96,7 +96,8 @@ export class Way implements AsyncDisposable {
     const { url = '', method = '' } = request;
     const path = url.replace('/execution/workers/', '');
     const body = Buffer.concat(chunks);
-    this.sent.push({ path, url, body: JSON.parse(body.toString()) as Sent['body'] });
+    const content = body.length === 0 ? {} : (JSON.parse(body.toString()) as Sent['body']);
+    this.sent.push({ path, url, body: content });
     const at = this.#faults.findIndex((each) => each.path === path);
     const [found = { fault: this.#standing.get(path) }] = at === -1 ? [] : this.#faults.splice(at, 1);
     this.#tell();
@@ -104,7 +105,8 @@ export class Way implements AsyncDisposable {
     response.on('close', () => left.abort());
     const pass = async (): Promise<Passed> => {
       const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(`${this.#to}${url}`, { method, headers, body, signal: left.signal });
+      const sent = body.length === 0 ? { method, headers } : { method, headers, body };
+      const answer = await fetch(`${this.#to}${url}`, { ...sent, signal: left.signal });
       const bytes = new Uint8Array(await answer.arrayBuffer());
       if (path === 'leases' && answer.status === 200)
         this.leases.push(JSON.parse(new TextDecoder().decode(bytes)) as ExecutionExternalWorkerLease);

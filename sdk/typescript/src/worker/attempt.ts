@@ -66,6 +66,16 @@ export class Attempt {
     return this.#over;
   }
 
+  /** Aborted when no call can be made any more; unlike `signal` not when the run is to be cancelled. */
+  get calls(): AbortSignal {
+    return this.#calls.signal;
+  }
+
+  /** Whether the service has the preview members of leases, waits, checkpoints and completions, and child runs. */
+  get knowsSteps(): boolean {
+    return knowsSteps(this.lease);
+  }
+
   get isCancelled(): boolean {
     return this.#isCancelled;
   }
@@ -189,6 +199,11 @@ export class Attempt {
     const its = { level, message, runId, handlerId, attempt };
     this.#settings.log(error === undefined ? its : { ...its, error });
   }
+}
+
+export function knowsSteps({ isLastAttempt }: ExecutionExternalWorkerLease): boolean {
+  // A server of release 0.6.0 does not send the member.
+  return typeof (isLastAttempt as unknown) === 'boolean';
 }
 
 /** Whether the service says that the lease is stale or over. */

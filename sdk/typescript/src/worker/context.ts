@@ -75,7 +75,9 @@ export type TimerWait = { readonly payload?: JsonInput } & (
 export interface ContextParts {
   readonly client: SvcClient;
   readonly world: World;
-  readonly attempt: Pick<Attempt, 'log'>;
+  readonly attempt: Attempt;
+  /** Makes a wait of the run, and gives its outcome. Parks the run where there is none yet. */
+  readonly wait: (request: WaitRequest) => Promise<ExecutionWaitResult>;
 }
 
 const partsOf = new WeakMap<RunContext, ContextParts>();
@@ -87,7 +89,8 @@ export function contextParts(context: RunContext): ContextParts | undefined {
 
 export function contextOf(attempt: Attempt, client: SvcClient, world: World): RunContext {
   const { lease, signal } = attempt;
-  const calls = { ...writesOf(attempt, client), ...waitsOf(attempt, client, world) };
+  const wait = waitOf(attempt, client);
+  const calls = { ...writesOf(attempt, client), ...waitsOf(wait, world) };
   // Node ends the process on an unhandled rejection; a handler may forget an `await`. Awaiting callers still get the error.
   for (const [name, call] of Object.entries(calls) as [string, (...given: never[]) => Promise<unknown>][]) {
     const watched = (...given: never[]) => {
@@ -98,7 +101,7 @@ export function contextOf(attempt: Attempt, client: SvcClient, world: World): Ru
     Object.assign(calls, { [name]: watched });
   }
   const context = { run: lease.run, payload: lease.run.payload, signal, ...calls };
-  partsOf.set(context, { client, world, attempt });
+  partsOf.set(context, { client, world, attempt, wait });
   return context;
 }
 
@@ -147,13 +150,8 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
   };
 }
 
-function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunContext, Waits> {
-  const inSeconds = (seconds: number, what: string) => {
-    if (!(seconds >= 0 && seconds <= SECONDS_MAX))
-      throw new SvcError(`${what} must be a number of seconds from 0 to ${SECONDS_MAX}.`);
-    return new Date(world.now() + seconds * 1_000).toISOString();
-  };
-  const wait = async (request: WaitRequest): Promise<ExecutionWaitResult> => {
+function waitOf(attempt: Attempt, client: SvcClient): ContextParts['wait'] {
+  return async (request) => {
     const wanted = { ...request, ...attempt.proof, waitId: attempt.nextWriteId() };
     const { suspended, outcome, run } = await attempt.call((options) =>
       client.waitExternalExecutionLease(wanted, options),
@@ -161,6 +159,14 @@ function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunCon
     if (suspended || outcome === null) throw attempt.end('suspended');
     if (run.cancellationRequested) attempt.cancel();
     return outcome;
+  };
+}
+
+function waitsOf(wait: ContextParts['wait'], world: World): Pick<RunContext, Waits> {
+  const inSeconds = (seconds: number, what: string) => {
+    if (!(seconds >= 0 && seconds <= SECONDS_MAX))
+      throw new SvcError(`${what} must be a number of seconds from 0 to ${SECONDS_MAX}.`);
+    return new Date(world.now() + seconds * 1_000).toISOString();
   };
   return {
     async waitForExternalEvent(name, { timeoutSeconds } = {}) {
@@ -177,7 +183,7 @@ function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunCon
   };
 }
 
-type WaitRequest = Omit<
+export type WaitRequest = Omit<
   Parameters<SvcClient['waitExternalExecutionLease']>[0],
   'leaseKey' | 'leaseToken' | 'workerId'
 >;

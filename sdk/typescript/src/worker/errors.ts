@@ -7,18 +7,23 @@ import { SvcError } from '../errors.ts';
 export class RunFailure extends Error {
   readonly failureClass: string;
   readonly status: 'failed' | 'timed_out' | 'rejected';
+  /** `false`: the run is not retried, of whichever class the failure is. */
+  readonly retryable: boolean;
 
   constructor(failureClass: string, message: string, options: RunFailureOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'RunFailure';
     this.failureClass = failureClass;
     this.status = options.status ?? 'failed';
+    this.retryable = options.retryable ?? true;
   }
 }
 
 export interface RunFailureOptions {
   /** `failed` if absent. Only `failed` and `timed_out` are retried. */
   readonly status?: 'failed' | 'timed_out' | 'rejected';
+  /** `false` ends the run for good. To a server that does not know this, the failure has the class `validation`. */
+  readonly retryable?: boolean;
   readonly cause?: unknown;
 }
 

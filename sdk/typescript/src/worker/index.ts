@@ -7,6 +7,7 @@ export type { WorkerLog, WorkerLogEntry } from './log.ts';
 export type { NamedHandler, WorkerHandler, WorkerOptions } from './options.ts';
 export type { SignalOptions } from './signals.ts';
 export { stopOnSignals } from './signals.ts';
+export type { ChildOptions } from './steps/children.ts';
 export type { Duration } from './steps/durations.ts';
 export { ChangedCode, StepFailed, StepTimeout, Stop } from './steps/faults.ts';
 export type { HandlerDefinition, StepHandler } from './steps/handler.ts';

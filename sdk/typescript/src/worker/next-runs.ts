@@ -1,11 +1,11 @@
 import type { SvcClient } from '../client.ts';
-import { APIStatusError } from '../errors.ts';
 import type {
   ExecutionExternalWorkerCompletionRequest,
   ExecutionExternalWorkerNextLeaseRequest,
 } from '../generated/models.ts';
 import { Attempt } from './attempt.ts';
 import type { WorkerSettings } from './options.ts';
+import { isRefusedContent } from './repeat.ts';
 
 type CompleteOptions = NonNullable<Parameters<SvcClient['completeExternalExecutionLease']>[1]>;
 
@@ -24,8 +24,8 @@ export class NextRuns {
   /** The request for the next run; `null` if the worker takes none. */
   wish(): ExecutionExternalWorkerNextLeaseRequest | null {
     if (!this.#isKnown || this.#stopping.aborted) return null;
-    const { handlers, leaseMs } = this.#settings;
-    return { handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000 };
+    const { handlers, leaseMs, newer } = this.#settings;
+    return { handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...newer.known };
   }
 
   /** Completes the run, and answers the next one if the service leased one. */
@@ -34,7 +34,7 @@ export class NextRuns {
     leaseNext: ExecutionExternalWorkerNextLeaseRequest | null,
     options: CompleteOptions,
   ): Promise<Attempt | null> {
-    const { client, connection, leaseMs } = this.#settings;
+    const { client, connection, leaseMs, newer } = this.#settings;
     const sentAt = connection.world.now();
     if (leaseNext === null) {
       await client.completeExternalExecutionLease(request, options);
@@ -47,15 +47,8 @@ export class NextRuns {
       if (!isRefusedContent(error)) throw error;
       await client.completeExternalExecutionLease(request, options);
       // The same completion is taken without the request for a next run, so a member is not known.
-      if (error.status === 400) this.#isKnown = false;
+      if (error.status === 400 && !newer.refused()) this.#isKnown = false;
       return null;
     }
   }
-}
-
-const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
-
-/** Whether the service itself refused what the request holds, not a proxy in front of it. */
-export function isRefusedContent(error: unknown): error is APIStatusError {
-  return error instanceof APIStatusError && error.problem !== null && contentStatuses.has(error.status);
 }

@@ -4,6 +4,7 @@ import { SvcError } from '../errors.ts';
 import type { ClientOptions, Settings } from '../options.ts';
 import type { RunContext } from './context.ts';
 import { type Logger, loggerOf, type WorkerLog } from './log.ts';
+import { type LeaseMembers, NewerMembers } from './newer-members.ts';
 import { UnknownHandlers } from './unknown-handlers.ts';
 
 /**
@@ -15,6 +16,10 @@ export type WorkerHandler = (context: RunContext) => unknown;
 /** A handler that has its id, as `defineHandler` makes it. */
 export interface NamedHandler extends WorkerHandler {
   readonly id: string;
+  /** The version of its code. */
+  readonly version?: string;
+  /** Checkpoints that come with the lease. */
+  readonly checkpointKeys?: readonly string[];
 }
 
 export interface WorkerOptions {
@@ -68,6 +73,7 @@ export interface WorkerSettings {
   readonly backoffMsMax: number;
   readonly log: Logger;
   readonly unknown: UnknownHandlers;
+  readonly newer: NewerMembers;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -109,11 +115,12 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
     'A client with a fetch of its own cannot renew leases from a thread: set heartbeatFrom to "event-loop".',
   );
   const log = loggerOf(workerId.trim(), options.log);
+  const handlers = handlersOf(options.handlers);
   return {
     client,
     connection,
     workerId: workerId.trim(),
-    handlers: handlersOf(options.handlers),
+    handlers,
     pluginId,
     concurrency,
     leaseMs: leaseSeconds * 1_000,
@@ -124,6 +131,7 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
     backoffMsMax: backoffSecondsMax * 1_000,
     log,
     unknown: new UnknownHandlers(log),
+    newer: new NewerMembers(leaseMembersOf(handlers)),
     signal: options.signal,
   };
 }
@@ -142,6 +150,22 @@ function handlersOf(given: WorkerOptions['handlers']): ReadonlyMap<string, Worke
     check(typeof handler === 'function', `The handler ${id} is not a function.`);
   }
   return handlers;
+}
+
+const VERSION_LENGTH_MAX = 160;
+
+/** One version stands for all handlers that have it; of several each stands with its handler, as far as there is room. */
+function leaseMembersOf(handlers: ReadonlyMap<string, WorkerHandler>): LeaseMembers {
+  const named = [...handlers] as [string, Partial<NamedHandler>][];
+  const versioned = named.filter(([, { version }]) => version !== undefined);
+  const versions = new Set(versioned.map(([, { version }]) => version));
+  const all = versioned.map(([id, { version }]) => (versions.size === 1 ? version : `${id}@${version}`));
+  const handlerVersion = [...new Set(all)].join(', ');
+  const checkpointKeys = [...new Set(named.flatMap(([, its]) => its.checkpointKeys ?? []))];
+  return {
+    ...(handlerVersion === '' || handlerVersion.length > VERSION_LENGTH_MAX ? {} : { handlerVersion }),
+    ...(checkpointKeys.length === 0 ? {} : { checkpointKeys }),
+  };
 }
 
 function entriesOf(given: WorkerOptions['handlers'] | undefined): [string, WorkerHandler][] {

@@ -27,20 +27,29 @@ export function cancelled(result?: unknown): ExecutionRunResult {
   return json === undefined ? ending : { ...ending, result: json };
 }
 
+export interface ServerTraits {
+  /** Whether the lease is one of a Development server. */
+  readonly showsText: boolean;
+  readonly knowsRetryable: boolean;
+}
+
 /**
  * The result for an error of a handler. The message of an error that is no `RunFailure` may be confidential: it is sent
- * only if `showsText`, which a lease of a Development server says.
+ * only if `showsText`.
  */
-export function failureFrom(error: unknown, showsText: boolean): ExecutionRunResult {
+export function failureFrom(error: unknown, { showsText, knowsRetryable }: ServerTraits): ExecutionRunResult {
   if (!isRunFailure(error)) {
     const text = showsText ? cutText(messageOf(error)).trim() : '';
     return failed('unknown', text || HANDLER_FAILED);
   }
   const status = legible(() => error.status, 'failed');
+  const isFinal = !legible(() => error.retryable, true);
+  const failureClass = legible(() => classOf(error.failureClass), 'unknown');
   return {
     status: statuses.has(status) ? status : 'failed',
-    failureClass: legible(() => classOf(error.failureClass), 'unknown'),
+    failureClass: isFinal && !knowsRetryable ? 'validation' : failureClass,
     error: legible(() => cutText(error.message), HANDLER_FAILED),
+    ...(isFinal && knowsRetryable ? { retryable: false } : {}),
   };
 }
 

@@ -45,6 +45,13 @@ function isPassing(error: unknown): boolean {
   return error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
+const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** Whether the service itself refused what the request holds, not a proxy in front of it. */
+export function isRefusedContent(error: unknown): error is APIStatusError {
+  return error instanceof APIStatusError && error.problem !== null && contentStatuses.has(error.status);
+}
+
 /** The wait that an answer asks for, in milliseconds. */
 export function askedBy(error: unknown): number {
   return legible(() => (error instanceof APIStatusError ? (error.retryAfter ?? 0) * 1_000 : 0), 0);

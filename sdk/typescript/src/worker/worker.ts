@@ -130,16 +130,21 @@ class RunWorker implements SvcWorker {
     // Lease no run that this worker could not renew.
     await this.#renewals.prepare();
     this.#stopping.signal.throwIfAborted();
-    const { client, connection, workerId, handlers, leaseMs, unknown } = this.#settings;
+    const { client, connection, workerId, handlers, leaseMs, unknown, newer } = this.#settings;
     const waitMs = 'runId' in wish ? 0 : wish.waitSeconds * 1_000;
     const { world } = connection;
     const sentAt = world.now();
     this.#askedAt = sentAt;
-    const call = client.leaseExternalExecutionRun(
-      { workerId, handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...wish },
-      { signal: this.#asking.signal, timeout: waitMs + Math.min(CALL_MS_MAX, connection.timeout) },
+    const request = { workerId, handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...wish };
+    const timeout = waitMs + Math.min(CALL_MS_MAX, connection.timeout);
+    const lease = await newer.leaseWith((members) =>
+      unknown.answerOf(
+        client.leaseExternalExecutionRun(
+          { ...request, ...members },
+          { signal: this.#asking.signal, timeout },
+        ),
+      ),
     );
-    const lease = await unknown.answerOf(call);
     if (lease === null) return null;
     // The lease starts at the claim. The claim is not later than the answer, and not later than the end of the wait.
     const claimedAt = Math.min(world.now(), sentAt + waitMs);

@@ -3,9 +3,14 @@ import type { JsonValue } from '../../generated/models.ts';
 import { isSettled } from './entries.ts';
 import type { Execution, Operation } from './execution.ts';
 import { StepFailed } from './faults.ts';
-import type { ChildOutcome, ChildPort } from './ports.ts';
+import type { ChildOutcome, ChildPort, ChildRequest } from './ports.ts';
 import { jsonCopy } from './values.ts';
 import { noEntry } from './waits.ts';
+
+export interface ChildOptions {
+  /** Whether a cancellation of this run also cancels the child. */
+  readonly cancelWithParent?: boolean;
+}
 
 /** Starts a run, and gives its id. A repeat starts no second one. */
 export function startChild(
@@ -13,12 +18,13 @@ export function startChild(
   name: string,
   handlerId: string,
   input: unknown,
+  options: ChildOptions,
 ): Promise<string> {
-  const payload = jsonCopy(input);
+  const request = { ...options, handlerId, payload: jsonCopy(input) };
   return execution.operate('start', name, async ({ key, found }) => {
     if (found !== undefined) return (await execution.valueOf(found)) as string;
     return execution.scheduler.work(async () => {
-      const id = await portOf(execution).start({ handlerId, payload, idempotencyKey: keyOf(execution, key) });
+      const id = await portOf(execution).start({ ...request, idempotencyKey: keyOf(execution, key) });
       await execution.writer.put({ k: key, t: 'start', v: id, at: execution.now() });
       return id;
     });
@@ -31,20 +37,22 @@ export function invokeChild(
   name: string,
   handlerId: string,
   input: unknown,
+  options: ChildOptions,
 ): Promise<JsonValue> {
-  const payload = jsonCopy(input);
+  const request = { ...options, handlerId, payload: jsonCopy(input) };
   return execution.operate('child', name, async (its) => {
     const { key, found } = its;
     if (found?.e !== undefined) throw new StepFailed(key, found.e);
     if (found !== undefined && isSettled(found)) return execution.valueOf(found);
-    const open = found ?? (await started(execution, key, { handlerId, payload }));
+    const open = found ?? (await started(execution, key, request));
     const id = open.id ?? '';
     const outcome = await ended(execution, its, { id, startedAt: open.at ?? 0 });
     const entry = { k: key, t: 'child', id, at: execution.now() } as const;
     return execution.scheduler.work(async () => {
-      if (outcome.status === 'succeeded' && 'result' in outcome) {
-        await execution.writer.putValue(entry, outcome.result);
-        return jsonCopy(outcome.result);
+      if (outcome.status === 'succeeded') {
+        const { result = null } = outcome;
+        await execution.writer.putValue(entry, result);
+        return jsonCopy(result);
       }
       const e = errorOf(handlerId, outcome);
       await execution.writer.put({ ...entry, e });
@@ -53,13 +61,9 @@ export function invokeChild(
   });
 }
 
-function started(
-  execution: Execution,
-  key: string,
-  { handlerId, payload }: { readonly handlerId: string; readonly payload: JsonValue },
-) {
+function started(execution: Execution, key: string, request: Omit<ChildRequest, 'idempotencyKey'>) {
   return execution.scheduler.work(async () => {
-    const id = await portOf(execution).start({ handlerId, payload, idempotencyKey: keyOf(execution, key) });
+    const id = await portOf(execution).start({ ...request, idempotencyKey: keyOf(execution, key) });
     const entry = { k: key, t: 'child', id, at: execution.now() } as const;
     await execution.writer.put(entry);
     return entry;
@@ -69,26 +73,44 @@ function started(
 const POLL_MS_MIN = 5_000;
 const POLL_MS_MAX = 600_000;
 
-/** Asks for the end of the child. In between the run is parked, the longer the older the child is. */
+/**
+ * Waits for the end of the child. Where the run waits for more than the child, or the server knows no such wait, the kit asks for
+ * the end, and in between the run is parked, the longer the older the child is.
+ */
 async function ended(
   execution: Execution,
   { key, branch }: Operation,
   { id, startedAt }: { readonly id: string; readonly startedAt: number },
 ): Promise<ChildOutcome> {
-  for (;;) {
-    const outcome = await execution.scheduler.work(() => portOf(execution).outcome(id));
-    if (outcome !== null) return outcome;
-    const age = execution.now() - startedAt;
-    const dueAt = execution.now() + Math.min(Math.max(age / 2, POLL_MS_MIN), POLL_MS_MAX);
-    await execution.scheduler.wait(
-      { kind: 'timer', name: `@child:${key}`, dueAt, open: null, settled: noEntry },
-      branch,
-    );
+  const { scheduler } = execution;
+  const { wait, outcome: look } = portOf(execution);
+  const name = `@child:${key}`;
+  let isOwn = wait !== undefined;
+  for (let asks = !isOwn; ; asks = true) {
+    let outcome = asks
+      ? await scheduler.work(() => (isOwn && wait !== undefined ? wait(id, name, 0) : look(id)))
+      : null;
+    if (outcome === null) {
+      const age = execution.now() - startedAt;
+      const dueAt = Math.round(execution.now() + Math.min(Math.max(age / 2, POLL_MS_MIN), POLL_MS_MAX));
+      const request = {
+        kind: isOwn ? 'run' : 'timer',
+        name,
+        id,
+        dueAt,
+        open: null,
+        settled: noEntry,
+      } as const;
+      outcome = ((await scheduler.wait(request, branch))?.payload ?? null) as ChildOutcome | null;
+    }
+    // A kit or a server of an earlier release started it by another way.
+    if (isOwn && outcome?.status === 'unknown') isOwn = false;
+    else if (outcome !== null) return outcome;
   }
 }
 
 function errorOf(handlerId: string, outcome: ChildOutcome) {
-  const { failureClass, error } = 'result' in outcome ? { failureClass: null, error: null } : outcome;
+  const { failureClass = null, error = null } = outcome;
   const message = `${handlerId} ended as ${outcome.status}${error === null ? '' : `: ${error}`}`.slice(
     0,
     1_000,

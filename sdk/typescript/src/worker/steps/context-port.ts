@@ -1,8 +1,8 @@
-import type { SvcClient } from '../../client.ts';
-import type { CanonicalTransactionRequest, ExecutionRun } from '../../generated/models.ts';
+import type { CanonicalTransactionRequest, JsonValue } from '../../generated/models.ts';
 import { machine } from '../../world.ts';
-import { contextParts, type RunContext } from '../context.ts';
-import type { ChildPort, StepPort } from './ports.ts';
+import { type ContextParts, contextParts, type RunContext } from '../context.ts';
+import { eventOf } from './events.ts';
+import type { ChildOutcome, ChildPort, StepPort } from './ports.ts';
 
 /** The calls of steps by the protocol of workers. */
 export function contextPort(context: RunContext): StepPort {
@@ -14,8 +14,7 @@ export function contextPort(context: RunContext): StepPort {
     signal,
     clock: { now, random, after, uuid: () => crypto.randomUUID() },
     async read(key) {
-      const found = await context.readCheckpoint(key);
-      return found === null ? null : found.content;
+      return (await context.readCheckpoint(key))?.content ?? null;
     },
     async write({ key, content, metadata }) {
       await context.checkpoint(key, content as object, metadata);
@@ -23,39 +22,89 @@ export function contextPort(context: RunContext): StepPort {
     async timer(name, fireAt) {
       await context.waitForTimer(name, { fireAt: new Date(fireAt) });
     },
-    async event([name = ''], until) {
-      const timeout = until === null ? {} : { timeoutSeconds: Math.max(0, until - now()) / 1_000 };
-      const event = await context.waitForExternalEvent(name, timeout);
-      return event === null ? null : { name: event.name, payload: event.payload };
-    },
+    event: ([name = ''], until) =>
+      context.waitForExternalEvent(
+        name,
+        until === null ? {} : { timeoutSeconds: Math.max(0, until - now()) / 1_000 },
+      ),
     eventsMax: 1,
-    ...(parts === undefined ? {} : callsOf(parts.client, run)),
     record: (event) => context.recordEvent(event),
     log: (level, message, error) => parts?.attempt.log(level, message, error),
     context,
+    ...(parts === undefined ? {} : callsOf(parts)),
+    ...(parts?.attempt.knowsSteps === true ? newerCallsOf(parts) : {}),
   };
 }
 
-function callsOf(client: SvcClient, run: ExecutionRun) {
+type Calls = Pick<StepPort, 'children' | 'commit' | 'isDevelopment' | 'over'>;
+
+function callsOf({ client, attempt }: ContextParts): Calls {
+  const { run, showsHandlerErrors } = attempt.lease;
+  const { scope, correlationId } = run;
   const children: ChildPort = {
-    async start({ handlerId, payload, idempotencyKey }) {
-      const { scope, correlationId } = run;
-      const request = {
-        handlerId,
-        payload,
-        idempotencyKey,
-        correlationId,
-        ...(scope === null ? {} : { scope }),
-      };
-      return (await client.startExecutionRun(request)).id;
+    async start({ cancelWithParent, ...request }) {
+      if (cancelWithParent === true)
+        throw new TypeError('cancelWithParent needs a server that knows child runs (after release 0.6.0).');
+      const more = scope === null ? { correlationId } : { correlationId, scope };
+      return (await client.startExecutionRun({ ...request, ...more })).id;
     },
     async outcome(runId) {
-      const { status, completedAtUtc, result, failureClass, error } = await client.getExecutionRun(runId);
-      if (completedAtUtc === null) return null;
-      return status === 'succeeded' ? { status, result } : { status, failureClass, error };
+      const child = await client.getExecutionRun(runId);
+      return child.completedAtUtc === null ? null : child;
     },
   };
-  const commit = async (tenantId: string, request: object) =>
-    client.commitCanonicalTransaction(tenantId, request as CanonicalTransactionRequest);
-  return { children, commit };
+  return {
+    children,
+    commit: async (tenantId, request) =>
+      client.commitCanonicalTransaction(tenantId, request as CanonicalTransactionRequest),
+    isDevelopment: showsHandlerErrors,
+    over: attempt.calls,
+  };
+}
+
+/** What servers after release 0.6.0 know. */
+function newerCallsOf(parts: ContextParts): Partial<StepPort> {
+  const { client, attempt, wait } = parts;
+  const { run, isLastAttempt, checkpoints = { found: [], absent: [] } } = attempt.lease;
+  const { children } = callsOf(parts);
+  const given = new Map<string, JsonValue | null>([
+    ...checkpoints.absent.map((key) => [key, null] as const),
+    ...checkpoints.found.map(({ key, content }) => [key, content] as const),
+  ]);
+  return {
+    run: { ...run, isLastAttempt },
+    given,
+    async write({ key, content, metadata }, news) {
+      const request = {
+        ...attempt.proof,
+        checkpoint: { key, content: content as object, metadata },
+        writeId: attempt.nextWriteId(),
+        event: eventOf(news),
+      };
+      await attempt.call((options) => client.putExternalExecutionLeaseCheckpoint(request, options));
+    },
+    async event(names, until) {
+      const [name = ''] = names;
+      return (await wait({ kind: 'external_event', name, names, timeoutAtUtc: dateOf(until) })).event;
+    },
+    eventsMax: 16,
+    children: {
+      ...(children as ChildPort),
+      async start({ idempotencyKey, ...child }) {
+        const request = { ...attempt.proof, writeId: idempotencyKey, child };
+        const send = attempt.call((options) => client.startExternalExecutionLeaseChild(request, options));
+        return (await send).runId;
+      },
+      async wait(runId, name, until) {
+        const { run: ended } = await wait({ kind: 'run', name, runId, timeoutAtUtc: dateOf(until) });
+        if (ended?.resultRemoved !== true) return (ended as ChildOutcome | undefined) ?? null;
+        return { ...ended, status: 'removed', error: 'Its result was removed with it' };
+      },
+    },
+    giveBack: () => void attempt.end('stopping'),
+  };
+}
+
+function dateOf(moment: number | null): string | null {
+  return moment === null ? null : new Date(moment).toISOString();
 }

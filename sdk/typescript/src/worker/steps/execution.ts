@@ -29,16 +29,22 @@ export class Execution {
   readonly halted: Promise<never>;
   readonly #names = new Occurrences();
   readonly #used = new Set<string>(['@', '@ending']);
+  readonly #closed = new AbortController();
   #halt: (error: unknown) => void = () => undefined;
   /** Where the run has begun to undo: how it ends. */
   #ending: Stop | null;
+  /** The run is leased to undo its work. */
+  readonly isCancelled: boolean;
+  /** Keys without an entry before this execution. */
+  readonly fresh = new Set<string>();
 
   constructor(port: StepPort, journal: Journal) {
     this.port = port;
     this.journal = journal;
     this.writer = new JournalWriter(journal, port);
     this.scheduler = new Scheduler(port, this.writer);
-    this.#ending = endingOf(journal);
+    this.isCancelled = port.run.cancellationRequested;
+    this.#ending = endingOf(journal) ?? (this.isCancelled ? new Stop('The run was cancelled.') : null);
     this.halted = new Promise((_, reject) => {
       this.#halt = (error) => {
         reject(error);
@@ -46,15 +52,22 @@ export class Execution {
       };
     });
     this.halted.catch(() => undefined);
-    const { signal } = port;
-    const over = () => {
-      this.root.end(signal.reason);
-      // A handler may still end its work in a run that is to be cancelled.
-      if (!(signal.reason instanceof WorkStopped && signal.reason.kind === 'cancelled'))
-        this.#halt(signal.reason);
-    };
-    if (signal.aborted) over();
-    else signal.addEventListener('abort', over, { signal: this.root.signal });
+    for (const signal of [port.signal, port.over ?? port.signal]) {
+      const stopped = () => {
+        // A handler may still end its work in a run that is to be cancelled.
+        const isCancellation = isCancelling(signal.reason);
+        if (!(isCancellation && this.isCancelled)) this.root.end(signal.reason);
+        if (!isCancellation) this.#halt(signal.reason);
+      };
+      if (signal.aborted) stopped();
+      else signal.addEventListener('abort', stopped, { signal: this.#closed.signal });
+    }
+  }
+
+  /** The port may outlast the execution. */
+  close(): void {
+    this.root.end();
+    this.#closed.abort();
   }
 
   get ending(): Stop | null {
@@ -92,6 +105,7 @@ export class Execution {
       const key = this.#names.next(name, branch.caller);
       const found = this.journal.find(key, kind);
       this.#used.add(key);
+      if (found === undefined) this.fresh.add(key);
       return { key, found, branch };
     } catch (error) {
       if (isHalting(error)) this.halt(error);
@@ -126,7 +140,7 @@ export class Execution {
 
   /** From now on the run only undoes: other branches begin nothing, and their steps that work come to their end. */
   async end(error: Stop): Promise<void> {
-    const isKnown = this.#ending !== null;
+    const isKnown = this.journal.find('@ending', 'mark') !== undefined;
     this.#ending ??= error;
     this.scheduler.drop(error);
     const { failureClass } = error;
@@ -156,6 +170,11 @@ function endingOf(journal: Journal): Stop | null {
   const kept = journal.find('@ending', 'mark')?.v as EntryError | undefined;
   if (kept === undefined) return null;
   return new Stop(kept.message, { failureClass: kept.code ?? ENDING_CLASS, cause: kept });
+}
+
+/** Whether the run is to be cancelled, and not lost. */
+export function isCancelling(reason: unknown): boolean {
+  return reason instanceof WorkStopped && reason.kind === 'cancelled';
 }
 
 /** Errors that a handler cannot handle. */

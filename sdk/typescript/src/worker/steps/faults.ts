@@ -4,10 +4,9 @@ import { RunFailure } from '../errors.ts';
  * Ends the run as failed: it is not retried, and what steps did is undone. A step that throws it is not tried again.
  */
 export class Stop extends RunFailure {
-  /** Until a completion can say that a failure is permanent, the class of faulty input says so. */
   constructor(message: string, options: { readonly failureClass?: string; readonly cause?: unknown } = {}) {
     const { failureClass = 'validation', ...rest } = options;
-    super(failureClass, message, rest);
+    super(failureClass, message, { ...rest, retryable: false });
     this.name = 'Stop';
   }
 }

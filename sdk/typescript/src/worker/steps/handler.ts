@@ -1,5 +1,6 @@
 import type { WorkerHandler } from '../options.ts';
 import { contextPort } from './context-port.ts';
+import { segmentKey } from './journal.ts';
 import type { Invocable } from './lossless.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
 import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
@@ -30,8 +31,12 @@ export interface HandlerDefinition<
 /** A worker takes it as a handler; `start` and `invoke` take it for its types. */
 export interface StepHandler<Input, Output> extends WorkerHandler, Invocable<Input, Output> {
   readonly version: string;
+  readonly checkpointKeys: readonly string[];
   readonly retry: { readonly maxAttempts?: number };
 }
+
+/** A journal of up to 60 kB comes with the lease. More keys would cost a read each, also where there is no such segment. */
+const KEYS = [segmentKey(0)];
 
 const definitions = new WeakMap<object, RunDefinition>();
 
@@ -63,5 +68,5 @@ export function defineHandler<
   const its = definition as unknown as RunDefinition;
   const handler: WorkerHandler = (context) => runSteps(its, contextPort(context));
   definitions.set(handler, its);
-  return Object.assign(handler, { id, version, retry });
+  return Object.assign(handler, { id, version, retry, checkpointKeys: KEYS });
 }

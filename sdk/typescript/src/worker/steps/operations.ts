@@ -1,6 +1,6 @@
 import { SvcError } from '../../errors.ts';
 import type { JsonValue } from '../../generated/models.ts';
-import { invokeChild, startChild } from './children.ts';
+import { type ChildOptions, invokeChild, startChild } from './children.ts';
 import type { Execution } from './execution.ts';
 import type { Invocable } from './lossless.ts';
 import { nameOf, type StepName } from './names.ts';
@@ -10,6 +10,8 @@ import type { RenamedStep, Steps } from './tools.ts';
 import { sleep, waitForEvent } from './wait-operations.ts';
 
 const CONCURRENCY = 16;
+
+type Handler = Invocable<unknown, unknown>;
 
 /** The tools of one execution. */
 export function toolsOf(execution: Execution): Steps {
@@ -26,10 +28,10 @@ export function toolsOf(execution: Execution): Steps {
       rejecting(() => sleep(execution, nameOf(name), time)),
     waitForEvent: (name: StepName, options = {}) =>
       rejecting(() => waitForEvent(execution, nameOf(name), options)),
-    invoke: (name: StepName, { id }: Invocable<unknown, unknown>, input: unknown) =>
-      rejecting(() => invokeChild(execution, nameOf(name), id, input)),
-    start: (name: StepName, { id }: Invocable<unknown, unknown>, input: unknown) =>
-      rejecting(() => startChild(execution, nameOf(name), id, input)),
+    invoke: (name: StepName, { id }: Handler, input: unknown, options: ChildOptions = {}) =>
+      rejecting(() => invokeChild(execution, nameOf(name), id, input, options)),
+    start: (name: StepName, { id }: Handler, input: unknown, options: ChildOptions = {}) =>
+      rejecting(() => startChild(execution, nameOf(name), id, input, options)),
     all: (works: readonly (() => unknown)[]) => rejecting(() => all(execution, works)),
     race: (works: readonly (() => unknown)[], name?: StepName) =>
       rejecting(() => race(execution, markOf('@race', name), works)),

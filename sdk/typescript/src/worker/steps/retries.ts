@@ -21,7 +21,7 @@ export interface RetryRule {
 
 const ATTEMPTS_MAX = 1_000;
 /** A shorter delay passes under the lease; a longer one parks the run. */
-const DURABLE_MS = 5_000;
+export const DURABLE_MS = 5_000;
 
 export function retryRule({
   attempts = 3,

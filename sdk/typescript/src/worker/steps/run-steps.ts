@@ -4,6 +4,7 @@ import { Branch } from './branches.ts';
 import { Execution } from './execution.ts';
 import { AmbiguousName, ChangedCode, Stop } from './faults.ts';
 import { Journal } from './journal.ts';
+import { warnOfNames } from './lint.ts';
 import { toolsOf } from './operations.ts';
 import type { StepPort } from './ports.ts';
 import { type StandardSchema, validated } from './schema.ts';
@@ -29,12 +30,14 @@ export async function runSteps(definition: RunDefinition, port: StepPort): Promi
   try {
     const result = await Promise.race([handled(definition, execution), execution.halted]);
     if (execution.ending !== null) throw execution.ending;
+    if (mustUndoLater(execution)) throw port.signal.reason;
     await reportUnused(execution);
     return result;
   } catch (error) {
     throw await failureOf(execution, error);
   } finally {
-    execution.root.end();
+    warnOfNames(execution);
+    execution.close();
   }
 }
 
@@ -63,9 +66,11 @@ export async function handled(
 
 /** The error of the attempt, after what steps did is undone if the run fails for good. */
 async function failureOf(execution: Execution, error: unknown): Promise<unknown> {
-  const { run, signal } = execution.port;
-  if (error instanceof WorkStopped) return error;
-  if (signal.aborted) return signal.reason;
+  const { run, signal, over = signal, giveBack } = execution.port;
+  if (over.aborted) return over.reason;
+  if (mustUndoLater(execution)) giveBack?.();
+  if (!execution.isCancelled && (error instanceof WorkStopped || signal.aborted))
+    return error instanceof WorkStopped ? error : signal.reason;
   if (error instanceof ChangedCode || error instanceof AmbiguousName) return error;
   const isLast = run.isLastAttempt ?? run.maxAttempts === 1;
   const ending = execution.ending ?? (error instanceof Stop ? error : isLast ? finalOf(error) : null);
@@ -77,6 +82,11 @@ async function failureOf(execution: Execution, error: unknown): Promise<unknown>
     return stopped;
   }
   return isOwn ? error : ending;
+}
+
+/** A caller has just requested the cancellation. Only a run with a cooperative one is leased again, with time to undo. */
+function mustUndoLater({ port, undos, isCancelled }: Execution): boolean {
+  return port.signal.aborted && !isCancelled && undos.size > 0 && port.giveBack !== undefined;
 }
 
 function finalOf(error: unknown): Stop {

@@ -1,14 +1,8 @@
+import type { JsonValue } from '../../generated/models.ts';
 import type { Branch } from './branches.ts';
 import type { Entry } from './entries.ts';
 import type { StepPort } from './ports.ts';
-import {
-  chooseWait,
-  earliestOf,
-  isTimeout,
-  type QueuedWait,
-  type WaitEnd,
-  type WaitRequest,
-} from './waits.ts';
+import { chooseWait, isTimeout, othersOf, type QueuedWait, type WaitEnd, type WaitRequest } from './waits.ts';
 import type { JournalWriter } from './writer.ts';
 
 interface Queued extends QueuedWait, Omit<WaitRequest, 'kind' | 'name' | 'dueAt' | 'open'> {
@@ -148,14 +142,20 @@ export class Scheduler {
       const queue = [...this.#queue] as [Queued, ...Queued[]];
       if (queue.length === 0) return;
       const { waits, until } = chooseWait(queue, this.#port.eventsMax);
-      if (waits[0].kind === 'timer') return this.#native(waits[0]);
-      const names = waits.map(({ name }) => name);
-      const taken = await this.#port.event(names, until);
-      if (taken !== null) {
-        const wait = waits.find(({ name }) => name === taken.name) ?? waits[0];
-        return this.#settle(wait, { payload: taken.payload });
+      const [{ kind, name, id = '' }] = waits;
+      if (kind === 'timer') return this.#native(waits[0]);
+      if (kind === 'run') {
+        const outcome = await this.#port.children?.wait?.(id, name, until);
+        if (outcome != null) return this.#settle(waits[0], { payload: outcome as unknown as JsonValue });
+      } else {
+        const names = waits.map((each) => each.name);
+        const taken = await this.#port.event(names, until);
+        if (taken !== null) {
+          const wait = waits.find((each) => each.name === taken.name) ?? waits[0];
+          return this.#settle(wait, { payload: taken.payload });
+        }
       }
-      const due = earliestOf(queue) ?? waits[0];
+      const due = othersOf(queue, waits[0]) ?? waits[0];
       // Accept the second answer: the clocks may differ by much.
       if (again === 0 && !isTimeout(due, this.#port.clock.now())) continue;
       return waits.includes(due) ? this.#settle(due, null) : this.#native(due);
@@ -175,6 +175,8 @@ export class Scheduler {
 
   async #native(wait: Queued): Promise<void> {
     const { kind, name, dueAt } = wait;
+    // It is time to ask for its end.
+    if (kind === 'run') return this.#settle(wait, null);
     if (kind === 'event') return this.#settle(wait, await this.#port.event([name], dueAt));
     await this.#port.timer(name, dueAt ?? this.#port.clock.now());
     return this.#settle(wait, null);

@@ -5,7 +5,7 @@ import { type Duration, durationMs } from './durations.ts';
 import { type Entry, entryError, isSettled } from './entries.ts';
 import type { Execution, Operation } from './execution.ts';
 import { StepFailed, StepTimeout, Stop } from './faults.ts';
-import { type RetryRule, retryAfter, retryRule, type StepRetry } from './retries.ts';
+import { DURABLE_MS, type RetryRule, retryAfter, retryRule, type StepRetry } from './retries.ts';
 import { jsonCopy, StepValueError } from './values.ts';
 import { noEntry } from './waits.ts';
 
@@ -162,7 +162,7 @@ async function answerOf(
 ): Promise<JsonValue> {
   const { run, clock } = execution.port;
   const over = new AbortController();
-  const signal = AbortSignal.any([branch.signal, execution.port.signal, over.signal]);
+  const signal = AbortSignal.any([branch.signal, over.signal]);
   const its = { idempotencyKey: `${run.id}/${key}`, attempt, signal };
   let cancel: (() => void) | null = null;
   const late = new Promise<never>((_, reject) => {
@@ -181,13 +181,17 @@ async function answerOf(
   }
 }
 
-/** Parks the run until the next try. */
+/** Parks the run until the next try. A run that is being cancelled cannot be parked, and has little time. */
 async function timer(
   execution: Execution,
   { key, branch }: Operation,
   tried: number,
   at: number,
 ): Promise<void> {
+  if (execution.isCancelled) {
+    const leftMs = Math.min(Math.max(0, at - execution.now()), DURABLE_MS);
+    return new Promise((resolve) => void execution.port.clock.after(leftMs, resolve));
+  }
   const name = `@retry:${key}:${tried}`;
   await execution.scheduler.wait({ kind: 'timer', name, dueAt: at, open: null, settled: noEntry }, branch);
 }

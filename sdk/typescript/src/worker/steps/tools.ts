@@ -4,6 +4,7 @@ import type {
   JsonValue,
 } from '../../generated/models.ts';
 import type { RunContext } from '../context.ts';
+import type { ChildOptions } from './children.ts';
 import type { Duration } from './durations.ts';
 import type { Invocable, Lossless } from './lossless.ts';
 import type { StepName } from './names.ts';
@@ -29,12 +30,14 @@ export interface Steps {
     name: StepName,
     handler: Invocable<Input, Output>,
     input: NoInfer<Input>,
+    options?: ChildOptions,
   ) => Promise<Output>;
   /** Starts a run of another handler, and gives its id. */
   readonly start: <Input>(
     name: StepName,
     handler: Invocable<Input, unknown>,
     input: NoInfer<Input>,
+    options?: ChildOptions,
   ) => Promise<string>;
   /** Branches side by side. Rejects with the first error. */
   readonly all: <const Works extends readonly (() => unknown)[]>(

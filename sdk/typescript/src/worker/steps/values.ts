@@ -93,7 +93,7 @@ export function valueBytes(value: JsonValue): number {
   if (bytes > VALUE_BYTES_MAX)
     throw new StepValueError(
       '',
-      `has ${bytes} bytes as JSON; ${VALUE_BYTES_MAX} are the limit. Keep it as an artifact.`,
+      `has ${bytes} bytes as JSON; ${VALUE_BYTES_MAX} are the limit. Keep it with context.putArtifact.`,
     );
   return bytes;
 }

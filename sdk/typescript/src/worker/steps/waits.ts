@@ -4,22 +4,21 @@ import type { Entry } from './entries.ts';
 /** Which of the queued waits the run makes next. A run has one wait. */
 
 export interface QueuedWait {
-  readonly kind: 'event' | 'timer';
+  readonly kind: 'event' | 'timer' | 'run';
   /** Its name at the server. */
   readonly name: string;
-  /** The moment of the timer, or the deadline of the event; `null` without one. */
+  /** The child run. */
+  readonly id?: string;
+  /** The moment of the timer, or the deadline of the event; `null` without one. Of a run: when to ask for its end. */
   readonly dueAt: number | null;
   /** The journal has `dueAt`, so that it is the same in each execution. */
   readonly isPlanned: boolean;
 }
 
-/** `null`: the timer, or the end of the time for an event. */
+/** `null`: the timer, or the end of the time for an event. The payload of a run is its outcome. */
 export type WaitEnd = { readonly payload: JsonValue } | null;
 
-export interface WaitRequest {
-  readonly kind: 'event' | 'timer';
-  readonly name: string;
-  readonly dueAt: number | null;
+export interface WaitRequest extends Omit<QueuedWait, 'isPlanned'> {
   /** The open entry of the wait, where the journal has none; `null` for a wait that needs none. */
   readonly open: Entry | null;
   /** The entry of the outcome; `null` for a wait that needs none. */
@@ -30,24 +29,28 @@ export interface WaitRequest {
 export const noEntry = (): null => null;
 
 export interface WaitChoice<W extends QueuedWait> {
-  /** Several events, or one timer. */
+  /** Several events, or one run, or one timer. */
   readonly waits: readonly [W, ...W[]];
   readonly until: number | null;
 }
 
 /**
- * The first events of the queue, until the earliest moment of all; without an event, the earliest timer.
+ * The first events of the queue, else the first run, until the earliest moment of the others; else the earliest timer.
  * `eventsMax` is how many events one wait can be for.
  */
 export function chooseWait<W extends QueuedWait>(
   queue: readonly [W, ...W[]],
   eventsMax: number,
 ): WaitChoice<W> {
-  const [first, ...more] = queue.filter(({ kind }) => kind === 'event').slice(0, eventsMax);
-  const earliest = earliestOf(queue);
-  const until = earliest?.dueAt ?? null;
-  if (first !== undefined) return { waits: [first, ...more], until };
-  return { waits: [earliest ?? queue[0]], until };
+  const events = queue.filter(({ kind }) => kind === 'event').slice(0, eventsMax);
+  const run = queue.find(({ kind }) => kind === 'run');
+  const [first = run ?? earliestOf(queue) ?? queue[0], ...more] = events;
+  return { waits: [first, ...more], until: othersOf(queue, first)?.dueAt ?? null };
+}
+
+/** The wait that is due first, beside the one for a run: its moment is only that of a question. */
+export function othersOf<W extends QueuedWait>(queue: readonly W[], chosen: W): W | undefined {
+  return earliestOf(queue.filter((each) => each !== chosen || each.kind !== 'run'));
 }
 
 /** The wait that is due first; `undefined` where none is ever due. */

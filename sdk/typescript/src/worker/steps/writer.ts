@@ -10,7 +10,7 @@ export class JournalWriter {
   readonly #port: Pick<StepPort, 'write'>;
   #current: Promise<void> | null = null;
   #next: Promise<void> | null = null;
-  #news: string[] = [];
+  #news: Entry[] = [];
 
   constructor(journal: Journal, port: Pick<StepPort, 'write'>) {
     this.#journal = journal;
@@ -20,7 +20,7 @@ export class JournalWriter {
   /** Keeps an entry; the promise resolves after the service has it. */
   put(entry: Entry): Promise<void> {
     this.#journal.put(entry);
-    if (isSettled(entry)) this.#news.push(entry.k);
+    if (isSettled(entry)) this.#news.push(entry);
     return this.#written();
   }
 
@@ -52,10 +52,10 @@ export class JournalWriter {
   async #flush(): Promise<void> {
     // Results that come in one turn share the write.
     await Promise.resolve();
-    const news = this.#news;
-    this.#news = [];
-    for (const write of this.#journal.changes()) {
-      await this.#port.write(write, news);
+    const news = this.#news.splice(0);
+    const changes = this.#journal.changes();
+    for (const write of changes) {
+      await this.#port.write(write, write === changes.at(-1) ? news : []);
       this.#journal.written(write);
     }
   }
@@ -64,10 +64,11 @@ export class JournalWriter {
 /** The segments of the run; a fresh run has none, and is not asked. */
 export async function readSegments({ run, read, given }: StepPort): Promise<JsonValue[]> {
   const segments: JsonValue[] = [];
-  if (run.attempt <= 1) return segments;
   for (let number = 0; ; number += 1) {
     const key = segmentKey(number);
-    const content = given === undefined ? await read(key) : (given.get(key) ?? null);
+    const known = given?.get(key);
+    if (known === undefined && number === 0 && run.attempt <= 1) return segments;
+    const content = known === undefined ? await read(key) : known;
     if (content === null) return segments;
     segments.push(content);
     if (!mayContinue(content, number)) return segments;
