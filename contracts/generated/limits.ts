@@ -380,6 +380,24 @@ export const limits = {
   executionLeaseCheckpointsBytesMax: 1_048_576,
   /** Checkpoints that a start gives to its run. Unit: items. */
   executionFirstCheckpointsMax: 32,
+  /**
+   * Runs of one handler and one concurrency key of their starts that a deployment may execute at a time.
+   * Unit: runs.
+   */
+  executionConcurrencyLimitMax: 100,
+  /**
+   * Longest quiet time of a start, and the longest time that later starts may put a run off. Unit: seconds.
+   */
+  executionQuietSecondsMax: 604_800,
+  /**
+   * Quiet times that later starts may put a run off in all, unless its start says another time. Unit: times.
+   */
+  executionQuietTimesDefault: 10,
+  /**
+   * Starts of one concurrency key that replaced the payload of a run and whose idempotency keys are kept.
+   * Unit: starts.
+   */
+  executionJoinedStartsMax: 256,
   /** Child runs of one run. Unit: runs. */
   executionChildrenMax: 10_000,
   /** Time of a handler to undo its work after a cooperative cancellation was requested. Unit: seconds. */

@@ -15,6 +15,7 @@ import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
 import { AutomaticPrune } from '../runs/maintenance/automatic-prune.ts';
 import { AutomaticUpkeep, type Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import { receiveNotices } from '../runs/notices.ts';
+import { offerLeftKeys } from '../runs/offer-start-key.ts';
 import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
@@ -97,7 +98,8 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   let opened: RecordStore | undefined;
   const store = async () => (opened = await parts.store.get());
   const { local, cloud } = await composeQueue(settings, world, () => opened);
-  const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
+  const reaches = cloud === null ? undefined : cloud.reaches.bind(cloud);
+  const registry = new HandlerRegistry(reaches, concurrencyLimitsOf(settings));
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
   registered('the service', () => registerJobs(registry, jobs, release.version));
@@ -178,7 +180,11 @@ function maintenanceOf(
   );
   const upkeep: readonly Upkeep[] = [...ofJobs, ...ofGroups];
   const pruning = new AutomaticPrune(runtime, execution.pruneIntervalMinutes * 60_000);
-  return { upkeep, automatic: [pruning, new AutomaticUpkeep(runtime, upkeep)] };
+  // In the cloud reconcile does it.
+  const ofKeys: Upkeep = async () => ({
+    offeredKeys: await offerLeftKeys(runtime, runtime.world.clock.now()),
+  });
+  return { upkeep, automatic: [pruning, new AutomaticUpkeep(runtime, [...upkeep, ofKeys])] };
 }
 
 /** Ends the leases of processes that are proven dead. */
@@ -212,6 +218,13 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
       ),
     );
   }
+}
+
+function concurrencyLimitsOf({ execution }: Settings): ReadonlyMap<string, number> {
+  const limited = execution.handlers.map(
+    ({ HandlerId = '', ConcurrencyLimit = 1 }) => [HandlerId, ConcurrencyLimit] as const,
+  );
+  return new Map(limited);
 }
 
 function rulesOf(settings: Settings) {

@@ -32,6 +32,18 @@ const externalHandlers: Rule = ({ execution }) => {
   });
 };
 
+/** Two limits of one handler would contradict each other. */
+const handlerLimits: Rule = ({ execution }) => {
+  const seen = new Set<string>();
+  return execution.handlers.flatMap(({ HandlerId }, index) => {
+    const key = `${table.execution.handlers.key}:${index}`;
+    if (HandlerId === undefined) return [{ key, message: 'has no HandlerId' }];
+    const repeated = seen.has(HandlerId);
+    seen.add(HandlerId);
+    return repeated ? [{ key, message: 'names a handler that is named already' }] : [];
+  });
+};
+
 /** Whether a lease call may add handlers: only where no caller of another machine, no other process and no queue depends on the list. */
 export function acceptsHandlersOfWorkers(settings: Settings): boolean {
   return settings.execution.acceptHandlersOfWorkers && refusalOfAccepting(settings, 'embedded') === null;
@@ -116,6 +128,7 @@ const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service, oidc }
 export const executionRules: readonly Rule[] = [
   limitsInOrder,
   externalHandlers,
+  handlerLimits,
   handlersOfWorkers,
   cloudQueue,
   deliveries,

@@ -1,6 +1,7 @@
 import { describeFailure } from '../kernel/log.ts';
 import { concurrencyKeyOf } from './concurrency-key.ts';
-import { dueOf } from './records.ts';
+import { offerStartKey } from './offer-start-key.ts';
+import { dueOf, startSlotOf } from './records.ts';
 import { isTerminal, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
@@ -62,7 +63,9 @@ async function notifyQueue(
   now: number,
 ): Promise<void> {
   const message = { runId: run.id, handlerId: run.handlerId, owner: slotOwner(run), attempt: run.attempt };
-  if (run.status === 'queued' && before?.status !== 'queued') {
+  if (run.status === 'queued' && run.waitsForKey === true) {
+    queue.forget?.(run.id);
+  } else if (run.status === 'queued' && before?.status !== 'queued') {
     const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
     await queue.enqueue({ ...message, reason, notBefore: now });
   } else if (run.status === 'running' && run.lease !== null) {
@@ -79,14 +82,19 @@ async function notifyQueue(
 
 /** Notifies the queue of the runs that wait for this run's concurrency key. */
 async function notifyRivals(runtime: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
+  const startSlot = run.startKey === undefined ? null : startSlotOf(run);
   if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
     const { concurrencyKey } = before;
+    if (concurrencyKey === startSlot)
+      return offerStartKey(runtime, { name: startSlot, handlerId: run.handlerId }, now);
     await offerConcurrencyKey(runtime, run, concurrencyKey, `${before.id} ${before.attempt}`, now);
   } else if (before?.status === 'queued' && isTerminal(run.status)) {
     // The free key may have been offered to this run only.
     const concurrencyKey = concurrencyKeyOf(runtime.registry, run);
     if (concurrencyKey !== null)
       await offerConcurrencyKey(runtime, run, concurrencyKey, `${run.id} ended`, now);
+    else if (startSlot !== null)
+      await offerStartKey(runtime, { name: startSlot, handlerId: run.handlerId }, now);
   }
 }
 

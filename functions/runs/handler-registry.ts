@@ -59,11 +59,21 @@ export class HandlerRegistry {
   readonly #handlers = new Map<string, RegisteredHandler>();
   readonly #plugins = new Map<string, PluginDescriptor>();
   readonly #pluginIds = new Set<string>();
+  readonly #keyLimits: ReadonlyMap<string, number>;
   readonly #reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean;
 
-  /** `reaches` returns whether the queue has a route to a worker for the handler. */
-  constructor(reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean = () => true) {
+  /** `reaches` returns whether the queue has a route to a worker for the handler. `keyLimits`: see `concurrencyLimitOf`. */
+  constructor(
+    reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean = () => true,
+    keyLimits: ReadonlyMap<string, number> = new Map(),
+  ) {
     this.#reaches = reaches;
+    this.#keyLimits = keyLimits;
+  }
+
+  /** Runs of the handler with the same key of a start request that may be executed at a time. */
+  concurrencyLimitOf(handlerId: string): number {
+    return this.#keyLimits.get(handlerId) ?? 1;
   }
 
   get(handlerId: string): RegisteredHandler | undefined {

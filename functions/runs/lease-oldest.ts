@@ -8,6 +8,9 @@ import type { Runtime } from './runtime.ts';
 /** Candidates of one search, for each handler. */
 const CANDIDATES = 32;
 
+/** Searches of one call. A run moves out of the queue at most once for each wait, so later calls find fewer of them. */
+const PASSES_MAX = 8;
+
 export interface Oldest {
   readonly run: Run | null;
   /** The other runs of the search; empty when none of the runs could be leased. */
@@ -27,6 +30,19 @@ export async function leaseOldest(
   now: number,
   offset: number,
 ): Promise<Oldest> {
+  let found = await leaseOneOf(runtime, wish, now, offset);
+  // The runs that wait for a key now are found no more: those behind them come next.
+  for (let passes = 1; found.isCut && passes < PASSES_MAX; passes += 1)
+    found = await leaseOneOf(runtime, wish, now, offset);
+  return found;
+}
+
+interface OneOf extends Oldest {
+  /** Whether further runs may stand behind those that a start key has kept. */
+  readonly isCut: boolean;
+}
+
+async function leaseOneOf(runtime: Runtime, wish: LeaseWish, now: number, offset: number): Promise<OneOf> {
   const lists = await Promise.all([...wish.handlerIds].map((id) => candidatesOf(runtime, wish, id)));
   const complete = new Set(lists.filter(({ isComplete }) => isComplete).map(({ handlerId }) => handlerId));
   const heldBack = new Map(lists.map((list) => [list.handlerId, list.heldBack]));
@@ -37,10 +53,15 @@ export async function leaseOldest(
     const key = concurrencyKeyOf(runtime.registry, candidate);
     if (key !== null && busy.has(key)) continue;
     const run = await leaseRunById(runtime, candidate.id, wish, now);
-    if (run !== null) return { run, candidates, complete, heldBack };
+    if (run !== null) return { run, candidates, complete, heldBack, isCut: false };
     if (key !== null) busy.add(key);
   }
-  return { run: null, candidates: [], complete, heldBack };
+  const isCut = lists.some(({ handlerId, runs }) => !complete.has(handlerId) && runs.some(hasStartKey));
+  return { run: null, candidates: [], complete, heldBack, isCut };
+}
+
+function hasStartKey({ startKey }: Run): boolean {
+  return startKey !== undefined;
 }
 
 async function candidatesOf(runtime: Runtime, wish: LeaseWish, handlerId: string) {

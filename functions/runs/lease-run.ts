@@ -1,16 +1,19 @@
 import { sha256 } from '../kernel/canonical-json.ts';
-import type { KeyRequest, LoadedRecords, RecordData, Write } from '../store/port.ts';
+import type { LoadedRecords } from '../store/port.ts';
 import { requeueEarlyDelivery } from './announcements.ts';
 import { changeRun, type Decided } from './change-run.ts';
 import { concurrencyKeyOf } from './concurrency-key.ts';
-import { readRun, runKey, slotKey } from './records.ts';
-import { leaseIsOver, settleRun } from './rules/due.ts';
+import { offerStartKey } from './offer-start-key.ts';
+import { readRun, runKey, slotKey, startSlotOf } from './records.ts';
+import { settleRun } from './rules/due.ts';
 import { leaseRun, type RunLeaseGrant } from './rules/lease.ts';
 import { type Change, isTerminal, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleOne } from './settle.ts';
 import type { SlotClaim } from './slot-shares.ts';
+import { handlerSharing, holderOf, type Sharing, type SlotState, startSharing } from './slot-sharing.ts';
+import { findSlot } from './start-slot.ts';
 
 /** Rivals for one concurrency key may change its holder between two reads. This many times the holder is read again. */
 const SLOT_TRIES_MAX = 5;
@@ -51,8 +54,30 @@ export async function leaseRunById(
 ): Promise<Run | null> {
   const concurrencyKey = await readConcurrencyKey(runtime, runId, wish);
   if (concurrencyKey !== null) return leaseSharing(runtime, runId, concurrencyKey, wish, now);
-  const { run } = await attempt(runtime, runId, wish, now, null);
-  return run;
+  const { run, keyed } = await attempt(runtime, runId, wish, now, null);
+  return keyed === undefined ? run : leaseWithStartKey(runtime, keyed, wish, now);
+}
+
+/** Leases a run whose start has a concurrency key. Without a place for it, the run waits where no worker finds it. */
+async function leaseWithStartKey(
+  runtime: Runtime,
+  keyed: Run,
+  wish: LeaseWish,
+  now: number,
+): Promise<Run | null> {
+  const { id: runId, handlerId } = keyed;
+  const slot = { name: startSlotOf(keyed), handlerId };
+  const limit = runtime.registry.concurrencyLimitOf(handlerId);
+  for (let tries = 0; tries < SLOT_TRIES_MAX; tries += 1) {
+    const sharing = startSharing(slot, await findSlot(runtime, slot.name), limit);
+    const { run, slot: state } = await attempt(runtime, runId, wish, now, sharing);
+    if (state === 'free' || state === 'held') return run;
+    // As above: the holders are settled first.
+    for (const lapsed of sharing.lapsed()) await settleOne(runtime, lapsed, now);
+    // The place may go to this run.
+    if (state === 'behind') await offerStartKey(runtime, slot, now);
+  }
+  return null;
 }
 
 /** Reads the run only if a handler of the wish has a concurrency key. */
@@ -88,7 +113,13 @@ async function leaseSharing(
   for (let tries = 0; tries < SLOT_TRIES_MAX; tries += 1) {
     const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key: slot }] });
     const holderId = holderOf(records[0]);
-    const { run, slot: state } = await attempt(runtime, runId, wish, now, { concurrencyKey, holderId });
+    const { run, slot: state } = await attempt(
+      runtime,
+      runId,
+      wish,
+      now,
+      handlerSharing(concurrencyKey, holderId),
+    );
     if (state !== 'rival' && state !== 'lapsed') return run;
     // Settle the holder first: by a slower clock its lease still holds, and two workers would execute at once.
     if (state === 'lapsed' && holderId !== null) await settleOne(runtime, holderId, now);
@@ -96,30 +127,31 @@ async function leaseSharing(
   return null;
 }
 
-interface Sharing {
-  readonly concurrencyKey: string;
-  /** The holder as read before the transaction. */
-  readonly holderId: string | null;
-}
-
-/** `rival`: the slot has another holder than the one that was read. `lapsed`: the holder's lease ran out, unsettled. */
-type SlotState = 'free' | 'held' | 'rival' | 'lapsed';
-
-function holderOf(slot: RecordData | undefined): string | null {
-  const runId = slot?.head.runId;
-  return typeof runId === 'string' ? runId : null;
-}
-
 /**
  * `settle`: time has ended the run. `not-due`: it is leased, not due, or its key is held. `other-worker`: a queued run for
  * another worker of its handler. `no-share`: its owner may not have a slot now. `external`: delivered to the hosted worker, but
- * an external worker executes it.
+ * an external worker executes it. `keyed`: the start of the run has a concurrency key, whose slot was not read.
  */
-type Verdict = 'leased' | 'unavailable' | 'not-due' | 'other-worker' | 'no-share' | 'external' | 'settle';
+type Verdict =
+  | 'leased'
+  | 'unavailable'
+  | 'not-due'
+  | 'other-worker'
+  | 'no-share'
+  | 'external'
+  | 'settle'
+  | 'keyed';
 
 interface Attempted {
   readonly verdict: Verdict;
   readonly slot: SlotState;
+}
+
+interface Attempt {
+  readonly run: Run | null;
+  readonly slot: SlotState;
+  /** The run, where its start key decides. */
+  readonly keyed?: Run;
 }
 
 async function attempt(
@@ -128,12 +160,8 @@ async function attempt(
   wish: LeaseWish,
   now: number,
   sharing: Sharing | null,
-): Promise<{ readonly run: Run | null; readonly slot: SlotState }> {
-  const keys: KeyRequest[] = [];
-  if (sharing !== null) keys.push({ key: slotKey(sharing.concurrencyKey) });
-  if (sharing?.holderId != null && sharing.holderId !== runId) {
-    keys.push({ key: runKey(sharing.holderId), view: 'body' });
-  }
+): Promise<Attempt> {
+  const keys = sharing?.keysOf(runId) ?? [];
   const request = { runId, now, keys, mayMoveTrace: true, frees: true };
   let isLeased = false;
   const change = async () => {
@@ -147,6 +175,7 @@ async function attempt(
     if (!isLeased) wish.share?.release();
   });
   const { verdict, slot } = result;
+  if (verdict === 'keyed' && run !== undefined) return { run: null, slot, keyed: run };
   if (verdict === 'no-share' && run?.status === 'queued') wish.heldBack?.(run);
   if (verdict === 'other-worker' && run !== undefined) wish.passedOver?.(run);
   // External workers poll for runs, so a queue delivery of such a run only settles it.
@@ -184,15 +213,32 @@ function decideLease(
   // A run that ends is settled apart, in a transaction with the active-run counter.
   if (settled !== null && isTerminal(settled.run.status)) return refused('settle');
   const due = settled?.run ?? before;
-  const slot = sharing === null ? 'free' : slotState(found, due, sharing, now);
-  // The message is consumed, so the settled run is written: the run that frees the key finds it in the queue.
-  if (slot !== 'free') return refused('not-due', slot, wish.delivered === true ? settled : null);
+  if (sharing === null && due.startKey !== undefined && due.status === 'queued') return refused('keyed');
+  const slot = sharing === null ? 'free' : sharing.stateOf(found, due, now);
+  if (slot !== 'free') return waiting({ wish, now, sharing }, slot, due, settled);
   const leased = leaseRun(due, grantOf(wish, sharing), now);
   if (leased === null) return refused('not-due');
   // Claim last: only a rival or the store can refuse the run after it, so that few claims are released unused.
   wish.share?.claim(slotOwner(due));
   const change: Change = { run: leased.run, events: [...(settled?.events ?? []), ...leased.events] };
-  return { change, writes: slotWrites(leased.run, sharing), result: { verdict: 'leased', slot } };
+  return { change, writes: sharing?.writesOf(leased.run, now) ?? [], result: { verdict: 'leased', slot } };
+}
+
+/** The run cannot be leased because of its concurrency key. */
+function waiting(
+  { wish, now, sharing }: LeaseCase,
+  slot: SlotState,
+  due: Run,
+  settled: Change | null,
+): Decided<Attempted> {
+  const result = { verdict: 'not-due', slot } as const;
+  const begins = due.status === 'queued' && due.waitsForKey !== true;
+  if (begins && (slot === 'held' || slot === 'behind') && sharing?.waitWrites !== undefined) {
+    const run: Run = { ...due, waitsForKey: true };
+    return { change: { run, events: settled?.events ?? [] }, writes: sharing.waitWrites(now), result };
+  }
+  // The message is consumed, so the settled run is written: the run that frees the key finds it in the queue.
+  return { change: wish.delivered === true ? settled : null, result };
 }
 
 function grantOf(wish: LeaseWish, sharing: Sharing | null): RunLeaseGrant {
@@ -215,25 +261,4 @@ function notFor(runtime: Runtime, run: Run, wish: LeaseWish): Verdict {
   if (wish.kind === 'process' && isExecutedBy(runtime, run, wish)) return 'no-share';
   if (wish.kind === 'process' && wish.delivered === true) return 'external';
   return run.status === 'queued' && wish.handlerIds.has(run.handlerId) ? 'other-worker' : 'unavailable';
-}
-
-function slotState(found: LoadedRecords, run: Run, sharing: Sharing, now: number): SlotState {
-  const slot = found.get(slotKey(sharing.concurrencyKey));
-  const holderId = holderOf(slot);
-  if (holderId !== sharing.holderId) return 'rival';
-  if (holderId === null || holderId === run.id) return 'free';
-  const record = found.get(runKey(holderId));
-  if (record === undefined) return 'free';
-  const holder = readRun(record, holderId);
-  const holds =
-    holder.status === 'running' &&
-    holder.concurrencyKey === sharing.concurrencyKey &&
-    holder.attempt === slot?.head.attempt;
-  if (!holds) return 'free';
-  return leaseIsOver(holder, now) ? 'lapsed' : 'held';
-}
-
-function slotWrites(run: Run, sharing: Sharing | null): readonly Write[] {
-  if (sharing === null) return [];
-  return [{ put: { key: slotKey(sharing.concurrencyKey), head: { runId: run.id, attempt: run.attempt } } }];
 }

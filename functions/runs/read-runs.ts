@@ -16,7 +16,7 @@ import {
 } from './records.ts';
 import type { Run, StoredValue, TraceEntry } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { RESULT_VALUE } from './values.ts';
+import { PAYLOAD_VALUE, RESULT_VALUE } from './values.ts';
 
 export async function findRun(runtime: Runtime, runId: string): Promise<Run | undefined> {
   const store = await runtime.store();
@@ -68,10 +68,12 @@ export interface WholeRun {
 }
 
 /** Reads the run as of one moment, with its payload and result; `null` if it is removed. */
-export async function findWhole(runtime: Runtime, { id, payload }: Run): Promise<WholeRun | null> {
+export async function findWhole(runtime: Runtime, { id, payload, quietBy }: Run): Promise<WholeRun | null> {
   const store = await runtime.store();
   const key = runKey(id);
-  const names = [recordId(id, RESULT_VALUE), ...('record' in payload ? [payload.record] : [])];
+  // A later start may have replaced a small payload by a large one.
+  const mayBeRecord = quietBy !== undefined || 'record' in payload;
+  const names = [recordId(id, RESULT_VALUE), ...(mayBeRecord ? [recordId(id, PAYLOAD_VALUE)] : [])];
   const keys = [key, ...names.map(valueKey)].map((each) => ({ key: each, view: 'body' as const }));
   const { records } = await store.query(runtime.scope, { by: 'keys', keys });
   const record = records.find((each) => each.key.collection === key.collection);

@@ -24,7 +24,10 @@ export const LEASES: OwnedCollection = { name: 'leases', pairedIndexes: false, .
 export const TIMERS: OwnedCollection = { name: 'timers', pairedIndexes: false, ...TENANT_DATA };
 /** Links of runs to their children, with the outcomes of these. */
 export const CHILDREN: OwnedCollection = { name: 'children', pairedIndexes: false, ...TENANT_DATA };
-/** The holder of each concurrency key; a run has one only while it is leased, so a restored run has none. */
+/**
+ * The holders of each concurrency key; a run has a place only around its lease, so a restored run has none. Also which run later
+ * starts may replace: after a restore they start new ones.
+ */
 export const SLOTS: OwnedCollection = {
   name: 'slots',
   pairedIndexes: false,
@@ -74,12 +77,14 @@ const CARRIED = {
 } as const;
 const CARRIED_TAGS: ReadonlySet<string> = new Set(Object.values(CARRIED));
 
-/** Indexes of lists and workers. `lane` exists only while a run is queued. */
+/** Indexes of lists and workers. `lane` exists only while a run is queued and waits for no key. */
 export const RUN_INDEX = {
   handler: 'handler',
   plugin: 'plugin',
   status: 'status',
   lane: 'lane',
+  /** Only queued runs that wait for their key have it: it names the slot. */
+  waits: 'waits',
   correlation: 'correlation',
   key: 'key',
   /** Names product and tenant; absent without a scope, as `product` is. Runs of releases before 0.6.0 get both later. */
@@ -163,8 +168,24 @@ export function cascadeKey(parentId: string): RecordKey {
   return { collection: CHILDREN.name, id: recordId(parentId, 'cascade') };
 }
 
+/** A run, or the request for one, with the key of its start. */
+type KeyedStart = Pick<Run, 'handlerId' | 'startKey'> & {
+  readonly scope: Pick<RunScope, 'productId' | 'tenantId'> | null;
+};
+
 export function slotKey(concurrencyKey: string): RecordKey {
   return { collection: SLOTS.name, id: recordId(concurrencyKey) };
+}
+
+/** The name of the slot of a start key. It belongs to one handler, and to one product and tenant. */
+export function startSlotOf({ handlerId, scope, startKey = '' }: KeyedStart): string {
+  const owner = scope === null ? [] : [scope.productId, scope.tenantId];
+  return recordId('start-key', handlerId, startKey, ...owner);
+}
+
+/** Names the run that later starts with the key may still replace. */
+export function quietKey(start: KeyedStart): RecordKey {
+  return { collection: SLOTS.name, id: recordId('quiet', startSlotOf(start)) };
 }
 
 export function remainsKey(runId: string): RecordKey {
@@ -241,7 +262,9 @@ function runIndexes(run: Run): Record<string, string> {
     [RUN_INDEX.handler]: run.handlerId,
     [RUN_INDEX.status]: run.status,
   };
-  if (run.status === 'queued') indexes[RUN_INDEX.lane] = run.handlerId;
+  const lane = laneOf(run);
+  if (lane !== undefined) indexes[RUN_INDEX.lane] = lane;
+  if (run.status === 'queued' && lane === undefined) indexes[RUN_INDEX.waits] = startSlotOf(run);
   if (run.pluginId !== null) indexes[RUN_INDEX.plugin] = run.pluginId;
   // Without a correlation id the run's own id counts, and the run is found by that anyway.
   if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
@@ -250,6 +273,12 @@ function runIndexes(run: Run): Record<string, string> {
   const tags = { ...run.tags, ...carriedTags(run) };
   for (const [name, value] of Object.entries(tags)) indexes[tagIndex(name)] = value;
   return indexes;
+}
+
+/** The lane in which workers find the run: none unless it is queued, and none while it waits for its key. */
+export function laneOf({ status, handlerId, waitsForKey, startKey }: Run): string | undefined {
+  const waits = waitsForKey === true && startKey !== undefined;
+  return status === 'queued' && !waits ? handlerId : undefined;
 }
 
 function carriedTags({ scope, job, handlerVersion }: Run): Readonly<Record<string, string>> {

@@ -198,8 +198,14 @@ export interface Run extends Progress {
   readonly statusDetails: JsonObject | null;
   readonly lease: RunLease | null;
   readonly endedLease: EndedLease | null;
-  /** Runs with the same concurrency key are executed one after another. */
+  /** The key under which the run was leased last: its handler's, or the slot of its start key. */
   readonly concurrencyKey: string | null;
+  /** The concurrency key of the start request; absent without one. */
+  readonly startKey?: string;
+  /** The queued run waits for a place of its start key, and no worker finds it. */
+  readonly waitsForKey?: true;
+  /** Until when later starts with the key may put the run off; absent unless the start asked for a quiet time. */
+  readonly quietBy?: number;
   readonly wait: RunWait | null;
   readonly outcomes: readonly WaitOutcome[];
   /**

@@ -5,6 +5,7 @@ import type { StartRequest } from './rules/start.ts';
 import type { Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
+import { startQuietly } from './start-quiet.ts';
 import { type Started, startRun } from './start-run.ts';
 
 /** Reserves a slot in this process for a run of the handler and the owner; `null` when the owner may have none. */
@@ -30,19 +31,26 @@ export async function startHere(
   { startable, seen = (run) => run }: StartView = {},
 ): Promise<Started> {
   const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
-  const reservation = scheduled ? null : (reserve?.(request.handlerId, slotOwner(request)) ?? null);
+  // A run with a key may have to wait for a place.
+  const reservation =
+    scheduled || request.startKey !== undefined
+      ? null
+      : (reserve?.(request.handlerId, slotOwner(request)) ?? null);
   let taken = false;
   try {
-    const started = await startRun(runtime, request, reservation?.grant ?? null);
-    const { replayed } = started;
-    const run = replayed ? seen(started.run) : started.run;
+    const started =
+      request.quiet === undefined
+        ? await startRun(runtime, request, reservation?.grant ?? null)
+        : await startQuietly(runtime, request, now);
+    const { replayed, replaced } = started;
+    const run = replayed || replaced === true ? seen(started.run) : started.run;
     const problem = rejectionProblem(run, replayed, { startable, remedy: runtime.workerHandlers.advice });
     if (problem !== null) throw problem;
     if (!replayed && run.status === 'running') {
       taken = true;
       reservation?.execute(run);
     }
-    return { run, replayed };
+    return { run, replayed, ...(replaced === true ? { replaced } : {}) };
   } finally {
     if (!taken) reservation?.release();
   }

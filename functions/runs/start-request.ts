@@ -5,7 +5,7 @@ import { invalidMember } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
 import { checkMoment } from './checks.ts';
 import { checkFirstCheckpoints } from './first-checkpoints.ts';
-import type { StartRequest } from './rules/start.ts';
+import type { QuietTime, StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
 import { checkMap, optionalName } from './text-checks.ts';
 
@@ -38,6 +38,8 @@ export function readStartRequest(body: ExecutionRunRequest, facts: StartFacts): 
       'limit_exceeded',
     );
   }
+  const startKey = optionalName(body.concurrencyKey, `${pointer}/concurrencyKey`);
+  const quiet = quietOf(body, startKey, pointer);
   return {
     handlerId: identifier(body.handlerId, `${pointer}/handlerId`),
     pluginId: optionalName(body.pluginId, `${pointer}/pluginId`),
@@ -47,16 +49,50 @@ export function readStartRequest(body: ExecutionRunRequest, facts: StartFacts): 
     idempotencyKey: optionalName(body.idempotencyKey, `${pointer}/idempotencyKey`),
     correlationId: optionalName(body.correlationId, `${pointer}/correlationId`),
     scope: scopeOf(body, facts),
-    scheduledAt:
-      body.scheduledAtUtc === undefined || body.scheduledAtUtc === null
-        ? null
-        : checkMoment(body.scheduledAtUtc, now, `${pointer}/scheduledAtUtc`),
+    scheduledAt: quiet === null ? momentOf(body, now, pointer) : now + quiet.quietMs,
     retryPolicy: retryOf(body),
     tags: tagsOf(body, pointer),
     operationId,
     ...graceOf(body, pointer),
     ...checkpointsOf(body, pointer),
+    ...(startKey === null ? {} : { startKey }),
+    ...(quiet === null ? {} : { quiet }),
   };
+}
+
+const SECOND_MS = 1_000;
+
+/** A start with a quiet time says its moment by it, and has a key that names what is quiet. */
+function quietOf(body: ExecutionRunRequest, startKey: string | null, pointer: string): QuietTime | null {
+  const {
+    startAfterQuietSeconds = null,
+    startWithinSeconds = null,
+    scheduledAtUtc = null,
+    checkpoints,
+  } = body;
+  if (startAfterQuietSeconds === null) {
+    if (startWithinSeconds === null) return null;
+    throw invalidMember(`${pointer}/startWithinSeconds`, 'needs startAfterQuietSeconds');
+  }
+  if (startKey === null) throw invalidMember(`${pointer}/startAfterQuietSeconds`, 'needs a concurrencyKey');
+  if (scheduledAtUtc !== null)
+    throw invalidMember(`${pointer}/scheduledAtUtc`, 'must be left out beside startAfterQuietSeconds');
+  if (checkpoints != null)
+    throw invalidMember(`${pointer}/checkpoints`, 'must be left out beside startAfterQuietSeconds');
+  const longest = limits.executionQuietSecondsMax;
+  const within =
+    startWithinSeconds ?? Math.min(longest, startAfterQuietSeconds * limits.executionQuietTimesDefault);
+  if (within < startAfterQuietSeconds)
+    throw invalidMember(`${pointer}/startWithinSeconds`, 'must be at least startAfterQuietSeconds');
+  return {
+    quietMs: Math.ceil(startAfterQuietSeconds * SECOND_MS),
+    withinMs: Math.ceil(within * SECOND_MS),
+  };
+}
+
+function momentOf({ scheduledAtUtc }: ExecutionRunRequest, now: number, pointer: string): number | null {
+  if (scheduledAtUtc === undefined || scheduledAtUtc === null) return null;
+  return checkMoment(scheduledAtUtc, now, `${pointer}/scheduledAtUtc`);
 }
 
 type Cancellation = Pick<ExecutionRunRequest, 'cancellation' | 'cancelGraceSeconds'>;

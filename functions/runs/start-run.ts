@@ -37,11 +37,13 @@ import { type Change, type Run, wasRefused } from './run.ts';
 import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
-import { type NewValue, storedValue } from './values.ts';
+import { type NewValue, PAYLOAD_VALUE, storedValue } from './values.ts';
 
 export interface Started {
   readonly run: Run;
   readonly replayed: boolean;
+  /** The start replaced payload and moment of a run that another start had made. */
+  readonly replaced?: true;
 }
 
 /** Further records that are read and written in the transaction of a start. */
@@ -217,7 +219,7 @@ async function write(
   const reservation = keyHash === null ? null : admissionKey(request, keyHash);
   const rejected = rejectionOf(request, handler) !== null;
   const kept = rejected ? NOTHING : { json: request.payload, bytes: request.payloadBytes };
-  const payload = storedValue(id, 'payload', kept);
+  const payload = storedValue(id, PAYLOAD_VALUE, kept);
   const counters = rejected ? [] : countersOf(runtime.options, { ...request, id });
   const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
   if (reservation !== null) keys.push({ key: reservation });
@@ -309,7 +311,7 @@ function checkSame(runtime: Runtime, request: StartRequest, admission: Admission
   if (!same || (run.job?.subject ?? null) !== (request.job?.subject ?? null)) throw keyConflict();
 }
 
-function keyConflict(): ServiceError {
+export function keyConflict(): ServiceError {
   const conflict = 'The idempotency key was used for another handler, plugin or payload';
   return new ServiceError('idempotency_conflict', conflict);
 }

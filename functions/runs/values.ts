@@ -11,6 +11,9 @@ const RUN_INLINE_BYTES_MAX = 16_384;
 /** A run record contains all unconsumed events and its timer, so only small payloads of those stay inline. */
 export const EVENT_INLINE_BYTES_MAX = 1_024;
 
+/** A run has one payload, which is replaced only before its first attempt. */
+export const PAYLOAD_VALUE = 'payload';
+
 /** A run has one result at a time, so all its results share this name and one record. */
 export const RESULT_VALUE = 'result';
 

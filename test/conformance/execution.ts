@@ -27,6 +27,7 @@ import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
+import { describeStartKeys } from './execution-start-keys.ts';
 import { describeStartWaits } from './execution-start-waits.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 import { describeTenantDeletion } from './execution-tenant-deletion.ts';
@@ -57,6 +58,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeRuntime(conformance);
     describeRuns(conformance);
     describeStartWaits(conformance);
+    describeStartKeys(conformance);
     describeRefusedStarts(conformance);
     describeResults(conformance);
     describeCeiling(conformance);

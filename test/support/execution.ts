@@ -39,6 +39,8 @@ export interface InstanceOptions {
   readonly world?: World;
   readonly external?: readonly (Partial<HandlerDescriptor> & { readonly handlerId: string })[];
   readonly plugins?: readonly Plugin[];
+  /** Runs of one start key that are executed at a time, by handler. */
+  readonly keyLimits?: Readonly<Record<string, number>>;
   /** Durable work of route groups. */
   readonly jobs?: readonly JobPlugin[];
   readonly policies?: readonly ProductPolicy[];
@@ -74,7 +76,7 @@ export async function messagesHandled(world: World): Promise<void> {
 /** One instance of the execution runtime over a store; several over one store and scope are a deployment. */
 export function executionInstance(store: RecordStore, given: InstanceOptions = {}) {
   const world = given.world ?? machine;
-  const registry = new HandlerRegistry();
+  const registry = new HandlerRegistry(undefined, new Map(Object.entries(given.keyLimits ?? {})));
   for (const handler of given.external ?? []) registry.addExternal(describeHandler(handler));
   for (const plugin of given.plugins ?? []) registry.addPlugin(plugin, plugin.handlers.map(describeHandler));
   registerJobs(registry, given.jobs ?? [], '0.0.0');

@@ -1290,6 +1290,8 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       '/retryPolicy/maxDelaySeconds',
       '/retryPolicy/backoffMultiplier',
       '/cancelGraceSeconds',
+      '/startAfterQuietSeconds',
+      '/startWithinSeconds',
       '/waitSeconds',
     ],
     responses: [

@@ -35,6 +35,12 @@ export interface ExternalHandler {
   readonly ConcurrencyKey: string;
 }
 
+/** Rules for the runs of one handler, of a plugin or of external workers. */
+export interface HandlerSetting {
+  readonly HandlerId: string;
+  readonly ConcurrencyLimit: number;
+}
+
 /** The destination of the runs of one handler. Absent members come from the defaults. */
 export interface WorkerRouteSetting {
   readonly HandlerId: string;
@@ -104,6 +110,9 @@ export const execution = {
   externalHandlers: setting<readonly Partial<ExternalHandler>[]>('ExecutionRuntime:ExternalHandlers',
     list(members<ExternalHandler>({ HandlerId: identifier, PluginId: identifier, DisplayName: anyText, Description: anyText, MaxAttempts: integer(1, limits.executionAttemptsMax), ConcurrencyKey: identifier })), [],
     'Handlers that external workers execute; workers may lease only these.'),
+  handlers: setting<readonly Partial<HandlerSetting>[]>('ExecutionRuntime:Handlers',
+    list(members<HandlerSetting>({ HandlerId: identifier, ConcurrencyLimit: integer(1, limits.executionConcurrencyLimitMax) })), [],
+    'Rules for single handlers, also for those of plugins: how many runs with the same concurrencyKey of their starts are executed at a time, 1 unless it is set. A handler with a ConcurrencyKey executes one run at a time in any case.'),
   acceptHandlersOfWorkers: setting<boolean>('ExecutionRuntime:AcceptHandlersOfWorkers', truth(), inLocalDevelopment,
     'Whether the handlers that a lease call names are added, with their defaults, for the tenants of its worker until the process ends. Only on the embedded server in Development on loopback; elsewhere true is refused.'),
   productPolicies: setting<readonly Partial<ProductPolicySettings>[]>('ExecutionRuntime:ProductPolicies',

@@ -30,16 +30,18 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       operationId: 'startExecutionRun',
     });
     if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
-    const { run: started, replayed } = await startHere(runtime, dependencies.reserve, request, now, {
+    const started = await startHere(runtime, dependencies.reserve, request, now, {
       startable: () => startableBy(dependencies, caller, request.scope),
       seen: (used) => seenAs(dependencies, caller, used),
     });
-    const run = await ended(dependencies, started, body.waitSeconds ?? 0, context);
+    const { replayed, replaced } = started;
+    const run = await ended(dependencies, started.run, body.waitSeconds ?? 0, context);
     const headers = {
       Location: statusUri(run.id),
       ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
     };
-    return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
+    const wired = await wireRun(runtime, run, { replayed });
+    return { status: 202, body: replaced === true ? { ...wired, replaced } : wired, headers };
   };
 }
 

@@ -1,5 +1,5 @@
 import { countersOfRun } from '../active-runs.ts';
-import { COUNTERS, dueOf, isActive, RUN_INDEX, RUNS, readRun } from '../records.ts';
+import { COUNTERS, dueOf, isActive, laneOf, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -23,8 +23,8 @@ const LATE_MS = 120_000;
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
   if (!isActive(run)) return null;
   if (indexes[RUN_INDEX.status] !== run.status) return 'lists do not find it by its status';
-  const lane = run.status === 'queued' ? run.handlerId : undefined;
-  if (indexes[RUN_INDEX.lane] !== lane) return 'its place among the queued runs is not that of its status';
+  if (indexes[RUN_INDEX.lane] !== laneOf(run))
+    return 'its place among the queued runs is not that of its status';
   if (run.status === 'queued') return run.lease === null ? null : 'it is queued and leased';
   if (run.status === 'running' && run.lease === null) return 'it is running without a lease';
   if (run.status === 'waiting' && run.lease !== null) return 'it waits and is leased';

@@ -19,6 +19,8 @@ const ownedAfter: ReadonlyMap<string, readonly Collection[]> = new Map(
     'run.created': [],
     'run.started': [],
     'run.child_started': [CHILDREN],
+    // A small payload that replaces a large one leaves the record of the large one.
+    'run.replaced': [VALUES],
     'run.cancellation_requested': [],
     'run.completed': [],
     'run.failed': [],

@@ -3,6 +3,7 @@ import { describeFailure } from '../../kernel/log.ts';
 import { settledEach } from '../../kernel/settled-each.ts';
 import { listPages } from '../../store/pages.ts';
 import { resumeCascades } from '../cascade.ts';
+import { offerLeftKeys } from '../offer-start-key.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import { slotOwner } from '../run-job.ts';
@@ -76,12 +77,13 @@ export async function reconcile(
         unannounced: (runId) => failures.set(runId, NOT_ANNOUNCED),
       });
   if (!dryRun) await resumeCascades(runtime, now, CASCADES_MAX);
+  if (!dryRun) await offerLeftKeys(runtime, now);
   const stale: Run[] = [];
   let scanned = 0;
   const room = limit - due.length;
   if (room > 0) {
     for await (const runs of queuedPages(runtime)) {
-      stale.push(...runs.filter((run) => redriveKey(run, now) !== null));
+      stale.push(...runs.filter((run) => isStale(run, now)));
       scanned += runs.length;
       if (stale.length >= room || scanned >= limits.executionMaintenanceScanMax) break;
     }
@@ -145,12 +147,13 @@ export async function reconcileAll(
     settled += last;
   }
   for await (const runs of more ? [] : queuedPages(runtime)) {
-    const stale = runs.filter((run) => redriveKey(run, now) !== null);
+    const stale = runs.filter((run) => isStale(run, now));
     redriven += await redrive(runtime, stale, now, failures);
     more = isOver();
     if (more) break;
   }
   if (!more) await resumeCascades(runtime, now, CASCADES_MAX);
+  if (!more) await offerLeftKeys(runtime, now);
   if (!more) await repairRuns(runtime, isOver);
   const found = account && !more ? await accountForRuns(runtime) : null;
   return {
@@ -164,6 +167,11 @@ export async function reconcileAll(
         ? null
         : { runs: found.runs, faulty: found.faults.length, faults: found.faults.slice(0, FAULTS_LISTED) },
   };
+}
+
+/** A message would not help a run that waits for its key. */
+function isStale(run: Run, now: number): boolean {
+  return run.waitsForKey !== true && redriveKey(run, now) !== null;
 }
 
 /** Queued runs of all handlers, oldest first. */

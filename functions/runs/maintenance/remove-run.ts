@@ -12,9 +12,20 @@ import type {
   Write,
 } from '../../store/port.ts';
 import { artifactPrefix } from '../artifact.ts';
-import { admissionOfRun, REMAINS, readRun, remainsKey, runKey, slotKey } from '../records.ts';
+import {
+  admissionOfRun,
+  quietKey,
+  REMAINS,
+  readRun,
+  remainsKey,
+  runKey,
+  slotKey,
+  startSlotOf,
+} from '../records.ts';
+import { withoutRun } from '../rules/start-key.ts';
 import { isTerminal, type Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
+import { readSlot, slotWrite } from '../start-slot.ts';
 import { mayOwn, OWNED, sameState } from './belongings.ts';
 
 /** Counts of removed runs and of the records that belonged to them. */
@@ -157,10 +168,15 @@ async function takeRun(
   const key = runKey(run.id);
   const admission = admissionOfRun(run);
   const slot = run.concurrencyKey === null ? null : slotKey(run.concurrencyKey);
-  const named = [admission, slot].filter((each) => each !== null);
+  const quiet = run.quietBy === undefined ? null : quietKey(run);
+  // The slot of a start key has places of several runs, so it is requested with its body.
+  const shared = run.startKey === undefined ? null : slotKey(startSlotOf(run));
+  const other = slot?.id === shared?.id ? null : slot;
+  const named = [admission, other, quiet].filter((each) => each !== null);
   const requests: KeyRequest[] = [
     { key, view: 'body' },
     ...[...named, ...(keys ?? [])].map((each) => ({ key: each })),
+    ...(shared === null ? [] : [{ key: shared, view: 'body' as const }]),
   ];
   if (keys === null || sure) requests.push({ key: remainsKey(run.id), expectAbsent: true });
   const store = await runtime.store();
@@ -175,6 +191,7 @@ async function takeRun(
       if (!same && !sure && keys !== null) return { writes: [], result: before };
       const mine = named.filter((each) => isOwned(found, each, run.id));
       const writes: Write[] = [key, ...mine].map((each) => ({ remove: each }));
+      if (shared !== null) writes.push(...withoutPlace(found, shared, run, now));
       if (keys !== null && same) {
         const there = keys.filter((each) => isOwned(found, each, run.id));
         return { writes: [...writes, ...there.map((each) => ({ remove: each }))], result: 'removed' };
@@ -183,6 +200,16 @@ async function takeRun(
       return { writes, result: 'remains' };
     },
   );
+}
+
+function withoutPlace(found: LoadedRecords, key: RecordKey, run: Run, now: number): Write[] {
+  const record = found.get(key);
+  if (record === undefined) return [];
+  const before = readSlot(record);
+  const slot = withoutRun(before, run.id);
+  if (slot === null) return [{ remove: key }];
+  if (slot.places.length === before.places.length) return [];
+  return [slotWrite({ name: startSlotOf(run), handlerId: run.handlerId }, slot, now)];
 }
 
 /** Registers the remains of a removed run, so that a later prune clears them. */

@@ -29,7 +29,7 @@ export function leaseRun(run: Run, grant: RunLeaseGrant, now: number): Change | 
   const { ttlMs, concurrencyKey, kind, workerId, tokenHash } = grant;
   const attempt = run.attempt + 1;
   // The version of an earlier holder says nothing about this one.
-  const { handlerVersion: _earlier, ...rest } = withoutAnswers(run);
+  const { handlerVersion: _earlier, waitsForKey: _over, ...rest } = withoutAnswers(run);
   const handlerVersion = grant.handlerVersion ?? null;
   const next: Run = {
     ...rest,

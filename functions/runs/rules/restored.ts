@@ -7,7 +7,8 @@ import { cancelledResult, ended, endedLease, givenBack, hasGrace } from './due.t
  */
 export function restoredRun(run: Run, now: number): Change {
   if (isTerminal(run.status)) return { run, events: [] };
-  const { sharesCounted: _, shareShard: __, ...uncounted } = run;
+  // A copy holds no slots, so a worker that finds the run asks for its key again.
+  const { sharesCounted: _, shareShard: __, waitsForKey: ___, ...uncounted } = run;
   const base: Run = { ...uncounted, counted: false };
   // The queue of this deployment has no message for the run, so its time in the queue starts here.
   if (run.status === 'queued') return { run: { ...base, queuedAt: now }, events: [] };

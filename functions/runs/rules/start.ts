@@ -29,6 +29,16 @@ export interface StartRequest {
   readonly cancelGraceMs?: number;
   /** Checkpoints that the run begins with, each key once. */
   readonly checkpoints?: readonly FirstCheckpoint[];
+  /** The concurrency key of the request; absent without one. */
+  readonly startKey?: string;
+  /** Absent unless the run is put off by later starts. */
+  readonly quiet?: QuietTime;
+}
+
+export interface QuietTime {
+  readonly quietMs: number;
+  /** The longest time from the first start to the run. */
+  readonly withinMs: number;
 }
 
 export interface FirstCheckpoint {
@@ -157,6 +167,8 @@ export function createRun(
     ...(request.parentId === undefined ? {} : { parentId: request.parentId }),
     ...((request.checkpoints ?? []).length === 0 ? {} : { startedWithCheckpoints: true as const }),
     ...(request.cancelGraceMs === undefined ? {} : { cancelGraceMs: request.cancelGraceMs }),
+    ...(request.startKey === undefined ? {} : { startKey: request.startKey }),
+    ...(request.quiet === undefined ? {} : { quietBy: now + request.quiet.withinMs }),
   };
   return rejection === null
     ? { run, events: [{ type: 'run.created' }] }

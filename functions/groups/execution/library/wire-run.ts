@@ -115,6 +115,7 @@ function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): 
     statusDetails: run.statusDetails,
     tags: run.tags,
     ...(run.parentId === undefined ? {} : { parentRunId: run.parentId }),
+    ...(run.startKey === undefined ? {} : { concurrencyKey: run.startKey }),
   };
 }
 
