@@ -18,6 +18,7 @@ import { describeLists } from './execution-lists.ts';
 import { describeMaintenance } from './execution-maintenance.ts';
 import { describeNamedWaits } from './execution-named-waits.ts';
 import { describePolicies } from './execution-policy.ts';
+import { describeQuietStarts } from './execution-quiet-starts.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
 import { describeRelease } from './execution-release.ts';
 import { describeRepeats } from './execution-repeats.ts';
@@ -59,6 +60,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeRuns(conformance);
     describeStartWaits(conformance);
     describeStartKeys(conformance);
+    describeQuietStarts(conformance);
     describeRefusedStarts(conformance);
     describeResults(conformance);
     describeCeiling(conformance);
