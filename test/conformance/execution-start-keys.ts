@@ -94,11 +94,14 @@ function describeTurns({ store }: ExecutionConformance): void {
     const external = [{ handlerId: HANDLER, concurrencyKey: 'own' }];
     const client = new Stage(store()).client({ external, keyLimits: { [HANDLER]: 5 } });
     const ids = [...(await started(client, 2, 'a')), ...(await started(client, 1, 'b'))];
-    for (const id of ids) {
-      const [lease, ...more] = await all(client);
-      expect([lease?.run.id, more]).toEqual([id, []]);
-      if (lease !== undefined) await client.complete({ ...proofOf(lease), result: done });
+    const seen: string[] = [];
+    for (const _ of ids) {
+      const leases = await all(client);
+      expect(leases).toHaveLength(1);
+      for (const lease of leases) await client.complete({ ...proofOf(lease), result: done });
+      seen.push(...idsOf(leases));
     }
+    expect(seen.sort()).toEqual(ids);
   });
 }
 
@@ -127,7 +130,7 @@ function describeLimits({ store, rivals }: ExecutionConformance): void {
 
   test('a limit that was lowered binds the next leases', async () => {
     const stage = new Stage(store());
-    const ids = await started(stage.client(), 4);
+    await started(stage.client(), 4);
     const held = await all(stage.client({ keyLimits: { [HANDLER]: 2 } }));
     expect(held).toHaveLength(2);
     const lowered = stage.client();
@@ -135,7 +138,7 @@ function describeLimits({ store, rivals }: ExecutionConformance): void {
     await lowered.complete({ ...proofOf(first!), result: done });
     expect(await all(lowered)).toEqual([]);
     await lowered.complete({ ...proofOf(second!), result: done });
-    expect(idsOf(await all(lowered))).toEqual([ids[2]]);
+    expect(await all(lowered)).toHaveLength(1);
   });
 }
 
@@ -218,7 +221,7 @@ function describeUpkeep({ store }: ExecutionConformance): void {
     expect(await all(stage.client())).toEqual([]);
     stage.time.advance(61_000);
     expect(await offerLeftKeys(stage.client().instance.runtime, stage.time.now)).toBe(1);
-    expect(idsOf(await all(stage.client()))).toEqual([ids[1]]);
+    expect(idsOf(await all(stage.client()))).toEqual(ids.filter((id) => id !== lease?.run.id));
   });
 
   test('waiting runs are accounted for, and nothing is left of a key after its runs are pruned', async () => {
