@@ -26,7 +26,7 @@ export async function leaseCheckpoints(
   keys: readonly string[],
 ): Promise<LeaseCheckpoints> {
   // Only its start and the holder of a lease write checkpoints.
-  if (run.attempt <= 1 && run.startedWithCheckpoints !== true) return { found: [], absent: keys };
+  if (run.attempt <= 1 && run.firstCheckpoints === undefined) return { found: [], absent: keys };
   const found: Checkpoint[] = [];
   const absent: string[] = [];
   let bytes = 0;

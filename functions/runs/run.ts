@@ -239,8 +239,8 @@ export interface Run extends Progress {
   readonly parentId?: string;
   /** Number of children that the run has started; absent before the first. */
   readonly children?: number;
-  /** Whether its start gave it checkpoints. */
-  readonly startedWithCheckpoints?: true;
+  /** Number of checkpoints that the start gave; absent without any. */
+  readonly firstCheckpoints?: number;
   /** Time of the handler after the request of a cancellation; absent unless its cancellation is cooperative. */
   readonly cancelGraceMs?: number;
   /** When a run with a cooperative cancellation ends at the latest; absent before the request. */

@@ -16,6 +16,10 @@ export function describeFirstCheckpoints({ store }: ExecutionConformance): void 
     test('are there for the first attempt, and later ones replace them', async () => {
       const client = new Stage(store()).client();
       const { id, proof } = await begun(client, { checkpoints: CHECKPOINTS });
+      expect(await client.get(id)).toMatchObject({ attempt: 1, firstCheckpoints: 2 });
+      expect(await client.get((await begun(client, { checkpoints: [] })).id)).not.toHaveProperty(
+        'firstCheckpoints',
+      );
       const first = await client.readCheckpoint({ ...proof, key: 'svc.steps.0' });
       expect(first).toMatchObject({ runId: id, content: { done: ['charge'] }, metadata: { of: 'first' } });
       await client.putCheckpoint({ ...proof, checkpoint: { key: 'other', content: 3 } });

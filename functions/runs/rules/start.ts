@@ -165,10 +165,12 @@ export function createRun(
     counted: false,
     ...(request.job === undefined ? {} : { job: request.job }),
     ...(request.parentId === undefined ? {} : { parentId: request.parentId }),
-    ...((request.checkpoints ?? []).length === 0 ? {} : { startedWithCheckpoints: true as const }),
     ...(request.cancelGraceMs === undefined ? {} : { cancelGraceMs: request.cancelGraceMs }),
     ...(request.startKey === undefined ? {} : { startKey: request.startKey }),
     ...(request.quiet === undefined ? {} : { quietBy: now + request.quiet.withinMs }),
+    ...(rejection !== null || request.checkpoints === undefined
+      ? {}
+      : { firstCheckpoints: request.checkpoints.length }),
   };
   return rejection === null
     ? { run, events: [{ type: 'run.created' }] }

@@ -34,6 +34,8 @@ export interface Crash {
 }
 
 export interface StageOptions {
+  /** Checkpoints that the start gives, by key. */
+  readonly first?: ReadonlyMap<string, JsonValue>;
   readonly payload?: JsonValue;
   readonly events?: readonly Raised[];
   /** Events that are raised some time after a run begins to wait for their name. */
@@ -115,6 +117,7 @@ export class RunStage {
   constructor(options: StageOptions = {}) {
     this.#options = options;
     this.#left = [...(options.events ?? [])];
+    for (const [key, content] of options.first ?? []) this.checkpoints.set(key, JSON.stringify(content));
   }
 
   /** The texts of the segments. */
@@ -263,7 +266,7 @@ export class RunStage {
   }
 
   port(over: AbortController): StepPort {
-    const { payload = null, maxAttempts = 3, crash, eventsMax = 1, wayMs, retries = false } = this.#options;
+    const { payload = null, maxAttempts = 3, first, crash, eventsMax = 1, wayMs, retries = false } = this.#options;
     const stop = (kind: 'lease_lost' | 'suspended') => {
       const stopped = new WorkStopped(kind);
       over.abort(stopped);
@@ -301,6 +304,7 @@ export class RunStage {
     return {
       run: {
         ...({ id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun),
+        ...(first === undefined ? {} : { firstCheckpoints: first.size }),
         ...(retries ? { isLastAttempt: this.#isLast } : {}),
       },
       signal: over.signal,

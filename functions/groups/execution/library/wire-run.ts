@@ -116,6 +116,7 @@ function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): 
     tags: run.tags,
     ...(run.parentId === undefined ? {} : { parentRunId: run.parentId }),
     ...(run.startKey === undefined ? {} : { concurrencyKey: run.startKey }),
+    ...(run.firstCheckpoints === undefined ? {} : { firstCheckpoints: run.firstCheckpoints }),
   };
 }
 

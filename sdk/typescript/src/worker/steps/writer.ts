@@ -61,13 +61,14 @@ export class JournalWriter {
   }
 }
 
-/** The segments of the run; a fresh run has none, and is not asked. */
+/** The segments of the run; a fresh run has none, and is not asked, unless its start gave checkpoints. */
 export async function readSegments({ run, read, given }: StepPort): Promise<JsonValue[]> {
   const segments: JsonValue[] = [];
   for (let number = 0; ; number += 1) {
     const key = segmentKey(number);
     const known = given?.get(key);
-    if (known === undefined && number === 0 && run.attempt <= 1) return segments;
+    if (known === undefined && number === 0 && run.attempt <= 1 && run.firstCheckpoints === undefined)
+      return segments;
     const content = known === undefined ? await read(key) : known;
     if (content === null) return segments;
     segments.push(content);
