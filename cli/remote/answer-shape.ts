@@ -15,6 +15,7 @@ export const RUN: AnswerShape & { readonly members: readonly string[] } = {
     'handlerId',
     'attempt',
     'maxAttempts',
+    'failures',
     'completedAtUtc',
     'cancellationRequested',
     'requested',

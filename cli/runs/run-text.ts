@@ -11,7 +11,8 @@ export function runsText(output: OutputForm, runs: readonly ExecutionRun[]): str
     status:
       run.cancellationRequested && run.completedAtUtc === null ? `${run.status} (cancelling)` : run.status,
     handler: run.handlerId,
-    attempt: `${run.attempt}/${run.maxAttempts}`,
+    failures: failuresOf(run),
+    claims: run.attempt,
     created: run.createdAtUtc,
     completed: run.completedAtUtc,
     tenant: run.scope?.tenantId ?? null,
@@ -21,14 +22,21 @@ export function runsText(output: OutputForm, runs: readonly ExecutionRun[]): str
   return answerTable(rows, outputWidth());
 }
 
-/** Members that say nothing to a person who reads the others. */
-const forPrograms = new Set(['admission', 'payloadHash']);
+/** Members that say nothing to a person who reads the others, and those that stand together in other words. */
+const notShown = new Set(['admission', 'payloadHash', 'attempt', 'maxAttempts', 'failures']);
 
 /** A run as one line a member; members without a value are left out. */
 export function runText(output: OutputForm, run: ExecutionRun): string {
   if (output === 'json') return jsonText(run);
-  const members = Object.entries(run).filter(([name, value]) => value !== null && !forPrograms.has(name));
+  const members = Object.entries(run).filter(([name, value]) => value !== null && !notShown.has(name));
+  const at = members.findIndex(([name]) => name === 'status') + 1;
+  members.splice(at, 0, ['failures', failuresOf(run)], ['claims', run.attempt]);
   return resultText('table', printableValues(Object.fromEntries(members)));
+}
+
+/** Claims, also of waits and lost leases, do not count against `maxAttempts`: failures do. */
+function failuresOf({ failures, maxAttempts }: Pick<ExecutionRun, 'failures' | 'maxAttempts'>): string {
+  return `${failures} of ${maxAttempts}`;
 }
 
 /** The state of a run, as one part of a line. */
@@ -36,5 +44,5 @@ export function stateOf(run: ExecutionRun): string {
   const done = run.requested === null ? '' : ` ${run.succeeded ?? 0} of ${run.requested}`;
   const step = run.currentStep === null ? '' : ` ${run.currentStep}`;
   const cancelling = run.cancellationRequested && run.completedAtUtc === null ? ' (cancelling)' : '';
-  return `${run.status}${cancelling}, attempt ${run.attempt}/${run.maxAttempts}${step}${done}`;
+  return `${run.status}${cancelling}, failures ${failuresOf(run)}, claims ${run.attempt}${step}${done}`;
 }

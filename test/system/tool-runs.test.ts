@@ -56,7 +56,7 @@ describe('svc runs', () => {
     const ids = [await started('cancelled'), await started('cancelled')];
     const listed = await svc('runs', 'list', '--tag', 'group=cancelled', '--status', 'queued');
     expect([listed.code, listed.stderr]).toEqual([0, '']);
-    expect(listed.stdout).toMatch(/^ID +STATUS +HANDLER +ATTEMPT +CREATED/);
+    expect(listed.stdout).toMatch(/^ID +STATUS +HANDLER +FAILURES +CLAIMS +CREATED/);
     for (const id of ids) expect(listed.stdout).toContain(id);
 
     const one = await svc('runs', 'list', '--tag', 'group=cancelled', '--limit', '1', '--output', 'json');
@@ -64,6 +64,7 @@ describe('svc runs', () => {
 
     const shown = await svc('runs', 'show', ids[0] ?? '', '--history');
     expect(shown.stdout).toMatch(/status +queued/);
+    expect(shown.stdout).toMatch(/status +queued\nfailures +0 of 1\nclaims +0\n/);
     expect(shown.stdout).toMatch(/payload a +1/);
     expect(shown.stdout).toContain('run.created');
     expect(shown.stdout).not.toContain('admission');
@@ -79,7 +80,7 @@ describe('svc runs', () => {
   test('watches a run until it ends, and says by its exit code whether it succeeded', async () => {
     const id = await started('watched');
     const watching = startTool(['runs', 'watch', id, '--output', 'json'], { env: at });
-    await watching.says('queued, attempt');
+    await watching.says('queued, failures 0 of 1, claims 0');
     expect(await complete(await leased(), { status: 'succeeded', result: { done: 1 } })).toMatchObject({
       code: 0,
     });
