@@ -8,6 +8,8 @@ export interface Progress {
   readonly step: string;
   readonly records: number;
   readonly recordsTotal: number | null;
+  /** Default: records. */
+  readonly unit?: string;
 }
 
 export interface ProgressOptions {
@@ -52,13 +54,13 @@ export class ProgressLine {
   }
 }
 
-function lineOf({ step, records, recordsTotal }: Progress, elapsedMs: number): string {
+function lineOf({ step, records, recordsTotal, unit = 'records' }: Progress, elapsedMs: number): string {
   if (records === 0 && recordsTotal === null) return step;
   const done = grouped(records);
   const share =
     recordsTotal === null || recordsTotal === 0
-      ? `${done} records`
-      : `${done} of ${grouped(recordsTotal)} records (${Math.floor((records / recordsTotal) * 100)}%)`;
+      ? `${done} ${unit}`
+      : `${done} of ${grouped(recordsTotal)} ${unit} (${Math.floor((records / recordsTotal) * 100)}%)`;
   const rate = elapsedMs < 1_000 ? '' : `, ${grouped(Math.round((records / elapsedMs) * 1_000))} a second`;
   return `${step}: ${share}${rate}`;
 }

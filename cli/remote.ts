@@ -10,6 +10,7 @@ import { failureOf } from './remote/failure.ts';
 import { answerHead, type Redact, redactorOf, requestHead } from './remote/heads.ts';
 import type { Inputs } from './remote/inputs.ts';
 import { exitCodeOf, refusalLines } from './remote/problem.ts';
+import { Refused } from './remote/refused.ts';
 
 /** The values of `remoteOptions` and of the program's own `--verbose`. */
 export interface RemoteOptions {
@@ -180,7 +181,7 @@ export class Remote {
         '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',
       );
     }
-    return new ToolError(lines.join('\n'), exitCodeOf(status));
+    return new Refused(lines.join('\n'), exitCodeOf(status), status, answer.headers['retry-after']);
   }
 
   #print(lines: readonly string[]): void {
