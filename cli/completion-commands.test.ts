@@ -12,7 +12,7 @@ const program = programOf(
 test('runs, outbox and mcp are completed: their subcommands, options and values', () => {
   const words = (path: string) =>
     program.commands.find((command) => command.path === path)?.words.map(({ name }) => name);
-  expect(words('svc runs')).toEqual(['list', 'show', 'cancel', 'watch', 'help']);
+  expect(words('svc runs')).toEqual(['list', 'show', 'journal', 'cancel', 'rerun', 'watch', 'help']);
   expect(words('svc outbox')).toEqual(['list', 'replay', 'help']);
   expect(words('svc mcp')).toEqual(['serve', 'install', 'check', 'help']);
   expect(words('svc mcp install')).toEqual([

@@ -43,17 +43,14 @@ export async function planRerun(
   return { request, cut };
 }
 
-/** The new run. A rejected one is a failure. */
+/** The new run. */
 export async function startAgain(
   remote: Remote,
   body: ExecutionRunRequest,
   signal?: AbortSignal,
 ): Promise<ExecutionRun> {
   const call = { id: 'startExecutionRun', params: [], body, signal, shape: RUN };
-  const { data: run } = await callOperation<ExecutionRun>(remote, call);
-  if (run.status === 'rejected' && run.attempt === 0)
-    throw conflict(`The new run ${run.id} was rejected (${run.failureClass}): ${run.error}`);
-  return run;
+  return (await callOperation<ExecutionRun>(remote, call)).data;
 }
 
 function undone({ undone: keys }: CutJournal): ToolError {
