@@ -2,14 +2,8 @@ import { Command } from 'commander';
 import { exitCodes, ToolError } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { connect } from '../remote.ts';
-import { type BulkOptions, isBulk, withBulk } from './bulk/options.ts';
-
-export interface RerunOptions extends BulkOptions {
-  readonly from?: string;
-  readonly payload?: string;
-  readonly idempotencyKey?: string;
-  readonly force?: true;
-}
+import { isBulk, withBulk } from './bulk/options.ts';
+import type { RerunOptions } from './rerun/options.ts';
 
 /** `svc runs rerun` */
 export function rerunCommand(inputs: Inputs): Command {

@@ -7,8 +7,8 @@ import type { Inputs } from '../../remote/inputs.ts';
 import type { Remote } from '../../remote.ts';
 import { bulk } from '../bulk/bulk.ts';
 import { activeStatuses } from '../filter.ts';
-import { type RerunOptions } from '../rerun.ts';
 import { runsText, runText } from '../run-text.ts';
+import type { RerunOptions } from './options.ts';
 import { planRerun, type RerunPlan, startAgain } from './start.ts';
 
 export async function rerunOne(

@@ -1,0 +1,8 @@
+import type { BulkOptions } from '../bulk/options.ts';
+
+export interface RerunOptions extends BulkOptions {
+  readonly from?: string;
+  readonly payload?: string;
+  readonly idempotencyKey?: string;
+  readonly force?: true;
+}
