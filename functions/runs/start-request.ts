@@ -3,9 +3,8 @@ import type { ExecutionRunRequest } from '../../contracts/generated/models.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
-import { checkMoment } from './checks.ts';
-import { checkFirstCheckpoints } from './first-checkpoints.ts';
-import type { QuietTime, StartRequest } from './rules/start.ts';
+import { checkCheckpoint, checkMoment } from './checks.ts';
+import type { FirstCheckpoint, QuietTime, StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
 import { checkMap, optionalName } from './text-checks.ts';
 
@@ -113,8 +112,26 @@ function checkpointsOf(
   { checkpoints }: ExecutionRunRequest,
   pointer: string,
 ): Pick<StartRequest, 'checkpoints'> {
-  const checked = checkFirstCheckpoints(checkpoints, `${pointer}/checkpoints`);
+  const checked = firstCheckpoints(checkpoints, `${pointer}/checkpoints`);
   return checked.length === 0 ? {} : { checkpoints: checked };
+}
+
+/** Throws for a key that is there twice, and for more checkpoints than a start may give. */
+function firstCheckpoints(
+  given: ExecutionRunRequest['checkpoints'],
+  pointer: string,
+): readonly FirstCheckpoint[] {
+  const checkpoints = (given ?? []).map((each, at) => checkCheckpoint(each, `${pointer}/${at}`));
+  if (checkpoints.length > limits.executionFirstCheckpointsMax) {
+    const detail = `must be at most ${limits.executionFirstCheckpointsMax} checkpoints`;
+    throw invalidMember(pointer, detail, 'limit_exceeded');
+  }
+  const keys = new Set<string>();
+  for (const [at, { key }] of checkpoints.entries()) {
+    if (keys.has(key)) throw invalidMember(`${pointer}/${at}/key`, 'must not be there twice');
+    keys.add(key);
+  }
+  return checkpoints;
 }
 
 function scopeOf({ scope }: ExecutionRunRequest, { serviceIdentity }: StartFacts): RunScope | null {

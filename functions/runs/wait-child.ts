@@ -5,7 +5,8 @@ import { type Held, present } from './held.ts';
 import { findValues } from './read-runs.ts';
 import { childLinkKey, readRun, runKey } from './records.ts';
 import type { WriteName } from './rules/answered.ts';
-import { type ChildLink, type ChildOutcome, outcomeOfRun, waitForChild } from './rules/child.ts';
+import { type ChildLink, type ChildOutcome, outcomeOfRun } from './rules/child.ts';
+import { waitForChild } from './rules/child-wait.ts';
 import { NULL_VALUE, type Run, type WaitOutcome } from './run.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import type { Run } from '../run.ts';
 import { cancelRun } from './cancel.ts';
-import { cascadesIn, endsIn, outcomeOfRun, waitForChild, wakeParent, withChild } from './child.ts';
+import { cascadesIn, endsIn, outcomeOfRun, wakeParent } from './child.ts';
+import { withChild } from './child-start.ts';
+import { waitForChild } from './child-wait.ts';
 import { NOW, OPTIONS, parkedRun, proof, queuedRun, runningRun, typesOf } from './run.fixture.ts';
 import type { WaitRequest } from './wait.ts';
 
