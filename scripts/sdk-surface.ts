@@ -66,11 +66,14 @@ function linesOf(declaration: Declaration, canMake: boolean, listed: ReadonlySet
   const members = new Map<string, string>();
   for (const member of [...ownMembers(declaration), ...inheritedMembers(declaration, listed)]) {
     const isHidden = /^(#|private )/.test(member) || (!canMake && member.startsWith('constructor('));
-    if (!isHidden && !members.has(nameOf(member))) members.set(nameOf(member), member);
+    if (isHidden) continue;
+    // The forms in which a value can be called have no name of their own: each of them counts.
+    const known = isCall(member) ? member : nameOf(member);
+    if (!members.has(known)) members.set(known, member);
   }
   return [
     `${name}  ${withoutHidden(head.replace(/ (= )?\{$/, ''), declaration, listed)}`,
-    ...[...members].map(([member, line]) => `${name}.${member}  ${line}`),
+    ...[...members.values()].map((line) => `${name}.${isCall(line) ? '()' : nameOf(line)}  ${line}`),
   ];
 }
 
@@ -113,6 +116,10 @@ function membersOf(lines: readonly string[]): readonly string[] {
 
 function flat(lines: readonly string[]): string {
   return lines.map((line) => line.trim()).join(' ');
+}
+
+function isCall(member: string): boolean {
+  return /^[<(]/.test(member);
 }
 
 function nameOf(member: string): string {

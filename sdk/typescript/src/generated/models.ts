@@ -1598,14 +1598,18 @@ export type ExecutionRunRequest = {
    * entries)
    */
   readonly tags?: { readonly [name: string]: string } | null;
-  /** How a cancellation ends the run; `immediate` when absent. */
+  /** Preview: any release may change it. How a cancellation ends the run; `immediate` when absent. */
   readonly cancellation?: ExecutionCancellation | null;
   /**
-   * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   * Preview: any release may change it. How long the handler may work after a cancellation was requested, in
+   * seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (1 to 86400,
+   * 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
-  /** Checkpoints that the run begins with, each key once. (at most 32 items) */
+  /**
+   * Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
+   * items)
+   */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
@@ -1698,7 +1702,10 @@ export type ExecutionRun = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  /**
+   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
+   * runs. (1 to 160 characters)
+   */
   readonly parentRunId?: string;
   /**
    * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
@@ -1877,7 +1884,10 @@ export type ExecutionWaitResult = {
   readonly event: ExecutionExternalEvent | null;
   /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
-  /** The end of the run that the wait was for; absent for every other outcome. */
+  /**
+   * Preview: any release may change it. The end of the run that the wait was for; absent for every other
+   * outcome.
+   */
   readonly run?: ExecutionChildRunOutcome;
 };
 
@@ -2231,8 +2241,8 @@ export type ExecutionExternalWorkerWaitRequest = {
    */
   readonly names?: readonly string[] | null;
   /**
-   * The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16 units
-   * after trimming. (1 to 400 characters)
+   * Preview: any release may change it. The child run to wait for: required for the kind `run`, and refused
+   * for the others. 1 to 160 UTF-16 units after trimming. (1 to 400 characters)
    */
   readonly runId?: string | null;
   /**
@@ -2483,7 +2493,10 @@ export type ExecutionExternalWorkerCompletion = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  /**
+   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
+   * runs. (1 to 160 characters)
+   */
   readonly parentRunId?: string;
   /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;

@@ -1826,13 +1826,16 @@ class ExecutionRunRequest(TypedDict):
     entries)
     """
     cancellation: NotRequired[ExecutionCancellation | None]
-    """How a cancellation ends the run; `immediate` when absent."""
+    """Preview: any release may change it. How a cancellation ends the run; `immediate` when absent."""
     cancelGraceSeconds: NotRequired[float | None]
-    """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    """Preview: any release may change it. How long the handler may work after a cancellation was requested,
+    in seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (1 to
+    86400, 300 when absent)
     """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
-    """Checkpoints that the run begins with, each key once. (at most 32 items)"""
+    """Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
+    items)
+    """
     waitSeconds: NotRequired[float | None]
     """How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares
     the waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not
@@ -1920,10 +1923,8 @@ class ExecutionRun(TypedDict):
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
     parentRunId: NotRequired[str]
-    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
-    firstCheckpoints: NotRequired[int]
-    """Preview: any release may change it. Number of checkpoints that the start gave to the run; absent
-    without any. A worker then reads them in the first attempt too. (at least 1)
+    """Preview: any release may change it. Id of the run that started this one as its child; absent for other
+    runs. (1 to 160 characters)
     """
 
 
@@ -2081,7 +2082,9 @@ class ExecutionWaitResult(TypedDict):
     timer: ExecutionTimer | None
     """The timer that ended the wait; null for every other outcome."""
     run: NotRequired[ExecutionChildRunOutcome]
-    """The end of the run that the wait was for; absent for every other outcome."""
+    """Preview: any release may change it. The end of the run that the wait was for; absent for every other
+    outcome.
+    """
 
 
 class ExecutionChildRunOutcome(TypedDict):
@@ -2419,8 +2422,8 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     timer or a run. (1 to 16 items)
     """
     runId: NotRequired[str | None]
-    """The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16
-    units after trimming. (1 to 400 characters)
+    """Preview: any release may change it. The child run to wait for: required for the kind `run`, and refused
+    for the others. 1 to 160 UTF-16 units after trimming. (1 to 400 characters)
     """
     timeoutAtUtc: NotRequired[str | None]
     """Deadline of a wait for an event or a run; none when absent. At most 3,660 days ahead. Ignored for a
@@ -2648,7 +2651,9 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
     parentRunId: NotRequired[str]
-    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
+    """Preview: any release may change it. Id of the run that started this one as its child; absent for other
+    runs. (1 to 160 characters)
+    """
     next: NotRequired[ExecutionExternalWorkerLease]
     """Lease of the next run; absent if none was requested or leased."""
 
