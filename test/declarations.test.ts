@@ -69,6 +69,7 @@ describe('the declarations of record collections', () => {
       'admissions',
       'artifacts',
       'checkpoints',
+      'children',
       'leases',
       'runs',
       'timers',

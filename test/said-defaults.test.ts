@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
 import { type RecordStore, StoreError } from '../functions/store/port.ts';
+import { childrenAsDone } from './said-defaults-children.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { graphAsDone } from './said-defaults-graph.ts';
 import { asLimit, DOCUMENT, room } from './said-defaults-limits.ts';
@@ -48,6 +49,7 @@ const saying = (keyword: keyof Schema) =>
   [...places].filter(([, schema]) => schema[keyword] !== undefined).map(([place]) => place);
 
 const collectionsAsDone = {
+  ...childrenAsDone,
   ...recordsAsDone,
   ...searchesAsDone,
   ...tracesAsDone,

@@ -275,6 +275,7 @@ function parameterSpec({
     description: _description,
     examples: _examples,
     'x-svc-preview': _stability,
+    'x-svc-preview-values': _values,
     default: fallback,
     ...bounds
   } = schema;

@@ -100,6 +100,7 @@ function withoutTexts(schema: Schema): Schema {
     examples: _examples,
     title: _title,
     'x-svc-preview': _stability,
+    'x-svc-preview-values': _values,
     ...rest
   } = schema;
   const named = (all: Readonly<Record<string, Schema>>) =>

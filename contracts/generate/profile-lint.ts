@@ -8,7 +8,7 @@ const KEYWORDS = new Set(
     '$ref title description type const enum properties required additionalProperties propertyNames maxProperties ' +
     'minProperties items minItems maxItems uniqueItems minLength maxLength pattern format minimum maximum ' +
     'exclusiveMinimum exclusiveMaximum default anyOf oneOf discriminator examples deprecated ' +
-    'x-svc-max-bytes x-svc-sparse x-svc-binary x-svc-verbatim x-svc-preview'
+    'x-svc-max-bytes x-svc-sparse x-svc-binary x-svc-verbatim x-svc-preview x-svc-preview-values'
   ).split(' '),
 );
 

@@ -40,6 +40,8 @@ export interface Schema {
   readonly 'x-svc-binary'?: boolean;
   /** A member of an operation outside preview that any release may change or remove. */
   readonly 'x-svc-preview'?: boolean;
+  /** Values that any release may change or remove, of a vocabulary whose other values are kept. */
+  readonly 'x-svc-preview-values'?: readonly string[];
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };

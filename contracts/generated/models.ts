@@ -1470,10 +1470,16 @@ export type ExecutionRunStatus =
 /** The result with which a handler completes a run. */
 export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
 
-/** The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. */
+/**
+ * The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. The kind
+ * `run` is preview.
+ */
 export type ExecutionWaitKind = 'external_event' | 'timer' | 'run';
 
-/** How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. */
+/**
+ * How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. `run` is preview:
+ * it answers only waits of that kind.
+ */
 export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'run' | 'timed_out';
 
 /** How a child run ended. `unknown`: the waiting run has no such child. */
@@ -1586,8 +1592,8 @@ export type ExecutionRunRequest = {
   readonly cancellation?: ExecutionCancellation | null;
   /**
    * Preview: any release may change it. How long the handler may work after a cancellation was requested, in
-   * seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (1 to 86400,
-   * 300 when absent)
+   * seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0, at
+   * most 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
   /**
@@ -2285,7 +2291,7 @@ export type ExecutionChildRunRequest = {
   readonly cancellation?: ExecutionCancellation | null;
   /**
    * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   * one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
   /** Checkpoints that the run begins with, each key once. (at most 32 items) */

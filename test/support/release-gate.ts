@@ -14,6 +14,7 @@ import type {
   OpenApi,
 } from '../../scripts/release-contract.ts';
 import { compactOpenApi } from '../../scripts/release-pins.ts';
+import { withoutPreview } from './release-preview.ts';
 import { schemaFaults } from './release-schemas.ts';
 
 /** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
@@ -108,10 +109,12 @@ export function errorFaults(released: readonly ErrorCode[], now: readonly ErrorC
 
 /**
  * Every major change by the comparison of the documents, and the changes that it misses: operations that were opened, and
- * narrowed schemas. Both documents are compacted first, so a whole release and its pins are judged alike.
+ * narrowed schemas. Both documents are compacted first, so a whole release and its pins are judged alike. Preview members are left
+ * out.
  */
 export async function openApiFaults(releasedPath: string, nowPath: string): Promise<string[]> {
-  const [released, now] = await Promise.all([documentAt(releasedPath), documentAt(nowPath)]);
+  const documents = await Promise.all([documentAt(releasedPath), documentAt(nowPath)]);
+  const { released, now } = withoutPreview(...documents);
   const opened = Object.entries(released.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { security }]) =>
       isDeepStrictEqual(now.paths[path]?.[method]?.security, security)

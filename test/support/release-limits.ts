@@ -33,6 +33,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   executionLeaseExpirationsDefault: 'up',
   executionActiveRunsDefault: 'up',
   executionRetainedRunsDefault: 'up',
+  executionCancelGraceSecondsDefault: 'nowhere',
   executionListLimitDefault: 'nowhere',
   executionHistoryLimitDefault: 'nowhere',
   recordJobListLimitDefault: 'nowhere',

@@ -1829,8 +1829,8 @@ class ExecutionRunRequest(TypedDict):
     """Preview: any release may change it. How a cancellation ends the run; `immediate` when absent."""
     cancelGraceSeconds: NotRequired[float | None]
     """Preview: any release may change it. How long the handler may work after a cancellation was requested,
-    in seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (1 to
-    86400, 300 when absent)
+    in seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0,
+    at most 86400, 300 when absent)
     """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
     """Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
@@ -2476,7 +2476,7 @@ class ExecutionChildRunRequest(TypedDict):
     """How a cancellation ends the run; `immediate` when absent."""
     cancelGraceSeconds: NotRequired[float | None]
     """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
     """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
     """Checkpoints that the run begins with, each key once. (at most 32 items)"""
@@ -7314,10 +7314,14 @@ ExecutionTerminalStatus: TypeAlias = Literal["succeeded", "failed", "cancelled",
 """The result with which a handler completes a run."""
 
 ExecutionWaitKind: TypeAlias = Literal["external_event", "timer", "run"]
-"""The cause that a run waits for: an event that a caller raises, a time, or the end of a child run."""
+"""The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. The kind
+`run` is preview.
+"""
 
 ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "run", "timed_out"]
-"""How a wait ended: by its event, by its timer, by the end of its run, or by its deadline."""
+"""How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. `run` is preview:
+it answers only waits of that kind.
+"""
 
 ExecutionChildRunStatus: TypeAlias = (
     Literal["succeeded", "failed", "cancelled", "rejected", "timed_out", "unknown"]
