@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../functions/kernel/canonical-json.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import { settleDue } from '../../functions/runs/settle.ts';
 import { execution } from '../../scripts/cost/measured.ts';
@@ -251,7 +252,7 @@ function openStage(store: Store) {
     /** As the kits do it: each step is one checkpoint, whose event has its name; the journal grows. */
     async runSteps() {
       const leased = await this.leased();
-      const journal: object[] = [];
+      const journal: JsonObject[] = [];
       for (let n = 0; n < 10; n += 1) {
         journal.push({ k: `step-${n}`, t: 'step', v: { n, text: 'x'.repeat(200) }, ms: 1, at: world.now });
         const event = { type: 'step.completed', message: `step-${n}`, details: { attempt: 1 } };

@@ -1832,6 +1832,22 @@ class ExecutionRunRequest(TypedDict):
     in seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0,
     at most 86400, 300 when absent)
     """
+    concurrencyKey: NotRequired[str | None]
+    """Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most
+    as many are executed at a time as the deployment allows for the handler, one unless it says otherwise.
+    The others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+    """
+    startAfterQuietSeconds: NotRequired[float | None]
+    """Preview: any release may change it. Puts the run off until no other such start with its
+    `concurrencyKey`, which is needed, has come for this time, in seconds; fractions allowed. While a run
+    of the key is put off, the start replaces its payload and its moment, and the answer is that run with
+    `replaced`. (1 to 604800)
+    """
+    startWithinSeconds: NotRequired[float | None]
+    """Preview: any release may change it. The longest time that later starts may put the run off, from the
+    first start on, in seconds; fractions allowed. At least `startAfterQuietSeconds`, and ten times that
+    when absent. The first start decides. (1 to 604800)
+    """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
     """Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
     items)
@@ -1925,6 +1941,18 @@ class ExecutionRun(TypedDict):
     parentRunId: NotRequired[str]
     """Preview: any release may change it. Id of the run that started this one as its child; absent for other
     runs. (1 to 160 characters)
+    """
+    concurrencyKey: NotRequired[str]
+    """Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+    characters)
+    """
+    replaced: NotRequired[bool]
+    """Preview: any release may change it. True if the start replaced payload and moment of this run, which
+    another start had made; absent otherwise.
+    """
+    firstCheckpoints: NotRequired[int]
+    """Preview: any release may change it. Number of checkpoints that the start gave to the run; absent
+    without any. A worker then reads them in the first attempt too. (at least 1)
     """
 
 
@@ -2478,6 +2506,11 @@ class ExecutionChildRunRequest(TypedDict):
     """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
     one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
     """
+    concurrencyKey: NotRequired[str | None]
+    """Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most
+    as many are executed at a time as the deployment allows for the handler, one unless it says otherwise.
+    The others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+    """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
     """Checkpoints that the run begins with, each key once. (at most 32 items)"""
 
@@ -2653,6 +2686,10 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     parentRunId: NotRequired[str]
     """Preview: any release may change it. Id of the run that started this one as its child; absent for other
     runs. (1 to 160 characters)
+    """
+    concurrencyKey: NotRequired[str]
+    """Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+    characters)
     """
     next: NotRequired[ExecutionExternalWorkerLease]
     """Lease of the next run; absent if none was requested or leased."""
