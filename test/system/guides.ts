@@ -85,12 +85,17 @@ export class Reader implements AsyncDisposable {
 
 /** The errors of the compiler in TypeScript programs; `''` where there are none. */
 export async function compilerOn(programs: readonly string[]): Promise<string> {
+  return compilerOnFiles(new Map(programs.map((program, n) => [`guide-${n}.ts`, program])));
+}
+
+/** The same for the files of one folder, by name. */
+export async function compilerOnFiles(programs: ReadonlyMap<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-guide-types-'));
   try {
     await furnish(folder);
-    const files = programs.map((_, n) => `guide-${n}.ts`);
-    await Promise.all(programs.map((program, n) => writeFile(join(folder, `guide-${n}.ts`), program)));
+    await Promise.all([...programs].map(([name, program]) => writeFile(join(folder, name), program)));
     const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] };
+    const files = [...programs.keys()];
     const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
     await using compiler = new Program([join(root, 'node_modules/typescript/bin/tsc')], { cwd: folder });
