@@ -1,0 +1,1 @@
+"""Handlers whose steps keep their results."""
