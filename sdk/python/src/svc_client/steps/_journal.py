@@ -85,7 +85,7 @@ class Journal:
         for content in contents:
             if not isinstance(content, list):
                 raise ChangedCode("A segment of the journal of the run is no list")
-            read.append([read_entry(each) for each in content])
+            read.append([read_entry(each) for each in cast("Sequence[Json]", content)])
         return Journal(head if not read else _head_of(read[0]), read)
 
     def find(self, key: str, kind: str) -> Entry | None:
@@ -95,7 +95,7 @@ class Journal:
             raise ChangedCode(f"{quoted(key)} was a {found['t']} and is a {kind} now")
         return found
 
-    def keys(self) -> list[str]:
+    def all_keys(self) -> list[str]:
         """All keys, in the order of their first entries."""
         return [*self._entries]
 

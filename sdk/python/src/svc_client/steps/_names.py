@@ -40,10 +40,12 @@ def name_of(given: StepName) -> str:
     return name
 
 
-def _joined(parts: object) -> str:
-    if not isinstance(parts, (list, tuple)) or not parts:
-        raise _refused(parts, "has no part")
-    return "/".join(_part_of(part) for part in cast("Sequence[Any]", parts))
+def _joined(given: object) -> str:
+    is_list = type(given) in (list, tuple)
+    parts = cast("Sequence[Any]", given) if is_list else ()
+    if not parts:
+        raise _refused(given, "has no part")
+    return "/".join(_part_of(part) for part in parts)
 
 
 def _part_of(part: object) -> str:

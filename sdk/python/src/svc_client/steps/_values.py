@@ -81,7 +81,7 @@ def from_wire(value: Json) -> Json:
     if type(value) is float:
         return _number_of(value, "")
     if isinstance(value, list):
-        return [from_wire(item) for item in value]
+        return [from_wire(item) for item in cast("Sequence[Json]", value)]
     if isinstance(value, dict):
         return {name: from_wire(member) for name, member in cast("dict[str, Json]", value).items()}
     return value

@@ -20,6 +20,8 @@ class WaitEnd:
     """An event, or the end of a child run. None in its place: the timer, or the end of the time."""
 
     payload: Json
+    name: str | None = None
+    """Of the event."""
 
 
 @dataclass
@@ -35,6 +37,8 @@ class QueuedWait:
     settled: Callable[[WaitEnd | None], Entry | None]
     """The entry of the outcome; None for a wait that needs none: what follows writes its own."""
     run_id: str | None = None
+    names: tuple[str, ...] = ()
+    """The events, any of which ends the wait."""
     is_planned: bool = False
     """The journal has `due_at`, so that it is the same in each execution."""
 
@@ -52,7 +56,11 @@ class WaitChoice(Generic[W]):
 def choose_wait(queue: Sequence[W], events_max: int) -> WaitChoice[W]:
     """The first events of the queue, until the earliest moment of all. Without an event, the run that was looked at
     longest ago, until the earliest moment of the others. Otherwise the earliest timer."""
-    events = [wait for wait in queue if wait.kind == "event"][:events_max]
+    events: list[W] = []
+    for wait in queue:
+        names = len({name for each in [*events, wait] for name in each.names})
+        if wait.kind == "event" and names <= events_max:
+            events.append(wait)
     earliest = earliest_of(queue)
     if events:
         return WaitChoice(events, None if earliest is None else earliest.due_at)

@@ -70,10 +70,17 @@ class AsyncRunContext:
         return await self._call(lambda: self._context.put_artifact(artifact))
 
     async def checkpoint(
-        self, key: str, content: object, *, metadata: Mapping[str, str] | None = None
+        self,
+        key: str,
+        content: object,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        event: models.ExecutionCheckpointEventWrite | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Stores state, any JSON, for the next attempt. The last write of a key wins."""
-        return await self._call(lambda: self._context.checkpoint(key, content, metadata=metadata))
+        """Stores state, any JSON, for the next attempt. The last write of a key wins. `event`, which is a preview, adds
+        a line to the history in the same transaction."""
+        write = partial(self._context.checkpoint, metadata=metadata, event=event)
+        return await self._call(lambda: write(key, content))
 
     async def read_checkpoint(self, key: str) -> models.ExecutionCheckpoint | None:
         """The checkpoint of the key, from this or an earlier attempt; None without one."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .._coroutines import is_coroutine_function
 from .._errors import SvcError
 from .._in_thread import in_thread
 from ._async_context import AsyncHandlerCall, AsyncPluginHandler, AsyncRunContext
 from ._loop import carried_out
-from ._options import PluginHandler
+from ._options import PluginHandler, named
 from ._worker import GRACE_SECONDS, Worker
 
 if TYPE_CHECKING:
@@ -23,6 +24,27 @@ if TYPE_CHECKING:
     from ._endings import Delivered
     from ._log import OnLog
     from ._options import HandlerCall
+
+
+class AsyncStepCall(Protocol):
+    """A coroutine handler with steps."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def svc_step_version(self) -> str: ...
+    async def __call__(self, context: AsyncRunContext, /) -> object: ...
+
+
+@dataclass(frozen=True)
+class _Blocking:
+    """A coroutine handler, as the threads call it."""
+
+    call: HandlerCall
+    svc_step_version: str | None
+
+    def __call__(self, context: RunContext) -> object:
+        return self.call(context)
 
 
 class AsyncWorker:
@@ -39,7 +61,7 @@ class AsyncWorker:
         client: Client,
         *,
         worker_id: str,
-        handlers: Mapping[str, AsyncPluginHandler | AsyncHandlerCall],
+        handlers: Mapping[str, AsyncPluginHandler | AsyncHandlerCall] | Sequence[AsyncStepCall],
         concurrency: int = 1,
         lease_seconds: float = 60.0,
         heartbeat_seconds: float | None = None,
@@ -111,16 +133,16 @@ class AsyncWorker:
         self._loop = loop
 
     def _handlers(self, given: object) -> dict[str, PluginHandler | HandlerCall]:
-        if not isinstance(given, Mapping):
-            raise SvcError("handlers must be a mapping of handler ids to coroutine functions.")
-        found = cast("Mapping[str, Any]", given)
-        return {name: self._handler(name, handler) for name, handler in found.items()}
+        found = cast("list[tuple[str, Any]]", named(given, "coroutine functions"))
+        if len({name for name, _ in found}) < len(found):
+            raise SvcError("handlers has an id twice.")
+        return {name: self._handler(name, handler) for name, handler in found}
 
     def _handler(self, name: str, handler: Any) -> PluginHandler | HandlerCall:
         call = handler.call if isinstance(handler, AsyncPluginHandler) else handler
         if not is_coroutine_function(call):
             raise SvcError(f"The handler {name!r} is not a coroutine function: a Worker executes functions.")
-        blocking = partial(self._carry_out, call)
+        blocking = _Blocking(partial(self._carry_out, call), getattr(call, "svc_step_version", None))
         return (
             PluginHandler(handler.plugin_id, blocking)
             if isinstance(handler, AsyncPluginHandler)

@@ -115,15 +115,26 @@ class RunContext:
         )
 
     def checkpoint(
-        self, key: str, content: object, *, metadata: Mapping[str, str] | None = None
+        self,
+        key: str,
+        content: object,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        event: models.ExecutionCheckpointEventWrite | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Stores state, any JSON, for the next attempt. The last write of a key wins."""
+        """Stores state, any JSON, for the next attempt. The last write of a key wins. `event`, which is a preview, adds
+        a line to the history in the same transaction."""
         write: models.ExecutionCheckpointWrite = {"key": key, "content": content, "metadata": metadata or {}}
+        proof = self._held.proof()
         request: models.ExecutionExternalWorkerCheckpointRequest = {
-            **self._held.proof(),
+            "leaseKey": proof["leaseKey"],
+            "leaseToken": proof["leaseToken"],
+            "workerId": proof["workerId"],
             "writeId": self._held.next_write_id(),
             "checkpoint": write,
         }
+        if event is not None:
+            request["event"] = event
         return self._repeated(
             lambda options: self._client.put_external_execution_lease_checkpoint(request, options=options)
         )

@@ -35,6 +35,8 @@ class RunFailure(Exception):
     failure_class: str
     status: FailureStatus
     status_details: Mapping[str, object] | None
+    retryable: bool | None = None
+    """False ends the run, whatever its class is and with attempts left. A preview."""
 
     def __init__(
         self,
@@ -116,6 +118,8 @@ def failure_result(failure: RunFailure) -> models.ExecutionRunResult:
             "error": _text_of(failure.message) or FAILED_TEXT,
         }
         details = failure.status_details
+        if failure.retryable is False:
+            result["retryable"] = False
     except BaseException:
         return failed("unknown", FAILED_TEXT)
     if details is not None:

@@ -40,6 +40,10 @@ class HeldLease:
         self.run = answer["run"]
         # A server of release 0.5.0 does not send the member.
         self.shows_handler_errors = answer.get("showsHandlerErrors") is True
+        self.is_last_attempt = cast("bool | None", answer.get("isLastAttempt"))
+        """None from a server of an earlier release."""
+        self.checkpoints = answer.get("checkpoints")
+        """The checkpoints that the request for the lease named."""
         self.seconds = seconds
         self.cancellation = RunCancellation()
         self.order: BaseException | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import APIStatusError
 from ._lease import HeldLease
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .._generated import models
     from .._options import CallOptions
     from .._world import World
+    from ._lease_wish import LeaseWish
     from ._log import Log
     from ._options import Settings
 
@@ -22,10 +23,17 @@ class NextRuns:
     """Completes runs, and asks for the next run in the same request."""
 
     def __init__(
-        self, client: Client, settings: Settings, stopping: Cancellation, world: World, log: Log
+        self,
+        client: Client,
+        settings: Settings,
+        lease_wish: LeaseWish,
+        stopping: Cancellation,
+        world: World,
+        log: Log,
     ) -> None:
         self._client = client
         self._settings = settings
+        self._lease_wish = lease_wish
         self._stopping = stopping
         self._world = world
         self._log = log
@@ -37,7 +45,12 @@ class NextRuns:
         stops = self._stopping.cancelled or held.order is not None
         if stops or not self._known or not held.takes_next:
             return None
-        return {"handlerIds": [*self._settings.handlers], "ttlSeconds": self._settings.lease_seconds}
+        wish: dict[str, Any] = {
+            "handlerIds": [*self._settings.handlers],
+            "ttlSeconds": self._settings.lease_seconds,
+            **self._lease_wish.members,
+        }
+        return cast("models.ExecutionExternalWorkerNextLeaseRequest", wish)
 
     def complete(
         self,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from .._coroutines import is_coroutine_function
 from .._errors import SvcError
@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 HandlerCall: TypeAlias = "Callable[[RunContext], object]"
 """Executes one attempt of a run. Its return value, any JSON, is the result; None keeps an earlier reported result."""
+
+
+class StepCall(Protocol):
+    """A handler with steps."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def svc_step_version(self) -> str: ...
+    def __call__(self, context: RunContext, /) -> object: ...
+
 
 # The limits of the contract.
 _HANDLERS_MAX = 32
@@ -40,12 +51,14 @@ class Settings:
     lease_seconds: float
     heartbeat_seconds: float
     wait_seconds: float
+    versions: frozenset[str]
+    """Of the handlers with steps."""
 
 
 def settle(
     *,
     worker_id: str,
-    handlers: Mapping[str, PluginHandler | HandlerCall],
+    handlers: Mapping[str, PluginHandler | HandlerCall] | Sequence[StepCall],
     concurrency: int,
     lease_seconds: float,
     heartbeat_seconds: float | None,
@@ -57,9 +70,11 @@ def settle(
         raise SvcError(
             "heartbeat_seconds must be above 0 and below lease_seconds: a lease that is not renewed ends."
         )
+    found = _handlers(handlers)
     return Settings(
         worker_id=identifier(worker_id, "worker_id"),
-        handlers=_handlers(handlers),
+        handlers=found,
+        versions=_versions(found),
         concurrency=_concurrency(concurrency),
         lease_seconds=lease,
         heartbeat_seconds=every,
@@ -68,10 +83,8 @@ def settle(
 
 
 def _handlers(given: object) -> Mapping[str, PluginHandler | HandlerCall]:
-    if not isinstance(given, Mapping):
-        raise SvcError("handlers must be a mapping of handler ids to functions.")
     found: dict[str, PluginHandler | HandlerCall] = {}
-    for name, handler in cast("Mapping[object, Any]", given).items():
+    for name, handler in named(given, "functions"):
         handler_id = identifier(name, "a handler id")
         if handler_id in found:
             raise SvcError(f"handlers has the id {handler_id!r} twice.")
@@ -79,6 +92,24 @@ def _handlers(given: object) -> Mapping[str, PluginHandler | HandlerCall]:
     if not 0 < len(found) <= _HANDLERS_MAX:
         raise SvcError(f"handlers must have 1 to {_HANDLERS_MAX} handlers.")
     return found
+
+
+def named(given: object, what: str) -> list[tuple[object, Any]]:
+    """The handlers with their ids. A list holds handlers that know their ids, as those with steps do."""
+    if isinstance(given, Mapping):
+        return [*cast("Mapping[object, Any]", given).items()]
+    listed = [*cast("Sequence[Any]", given)] if isinstance(given, (list, tuple)) else []
+    if not listed or not all(hasattr(each, "svc_step_version") for each in listed):
+        raise SvcError(
+            f"handlers must be a mapping of handler ids to {what}, or a list of handlers with steps."
+        )
+    return [(each.id, each) for each in listed]
+
+
+def _versions(handlers: Mapping[str, PluginHandler | HandlerCall]) -> frozenset[str]:
+    calls = [each.call if isinstance(each, PluginHandler) else each for each in handlers.values()]
+    versions = [getattr(call, "svc_step_version", None) for call in calls]
+    return frozenset(version for version in versions if version is not None)
 
 
 def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from .._cancellation import Cancellation
 from .._errors import APIAbortError, APIConnectionError, APITimeoutError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .._generated import models
     from .._options import CallOptions
     from .._world import World
+    from ._lease_wish import LeaseWish
     from ._log import Log
     from ._options import Settings
 
@@ -35,10 +36,17 @@ class Polling:
     service limits its waiting calls."""
 
     def __init__(
-        self, client: Client, settings: Settings, stopping: Cancellation, world: World, log: Log
+        self,
+        client: Client,
+        settings: Settings,
+        wish: LeaseWish,
+        stopping: Cancellation,
+        world: World,
+        log: Log,
     ) -> None:
         self._client = client
         self._settings = settings
+        self._wish = wish
         self._stopping = stopping
         self._world = world
         self._log = log
@@ -131,7 +139,12 @@ class Polling:
             "cancellation": self._given_up,
         }
         calls = self._client.with_raw_response
-        response = bare(lambda: calls.lease_external_execution_run(request, options=options))
+
+        def send(more: dict[str, Any]) -> Any:
+            whole = cast("models.ExecutionExternalWorkerLeaseRequest", {**request, **more})
+            return bare(lambda: calls.lease_external_execution_run(whole, options=options))
+
+        response = self._wish.made(send)
         self._unknown.heard(response.headers.get("svc-unknown-handlers"))
         answer = response.data
         if answer is None:

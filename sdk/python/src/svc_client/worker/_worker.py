@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,10 @@ from .._errors import APIAbortError, SvcError
 from ._endings import ORDERS, Delivered, DeliveryError, WorkerBusyError, identifier
 from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
+from ._lease_wish import LeaseWish
 from ._log import Log, OnLog
 from ._next_runs import NextRuns
-from ._options import HandlerCall, PluginHandler, check_grace, settle
+from ._options import HandlerCall, PluginHandler, StepCall, check_grace, settle
 from ._places import Places
 from ._polling import Polling
 
@@ -43,7 +44,7 @@ class Worker:
         client: Client,
         *,
         worker_id: str,
-        handlers: Mapping[str, PluginHandler | HandlerCall],
+        handlers: Mapping[str, PluginHandler | HandlerCall] | Sequence[StepCall],
         concurrency: int = 1,
         lease_seconds: float = 60.0,
         heartbeat_seconds: float | None = None,
@@ -72,11 +73,12 @@ class Worker:
             self._log,
         )
         self._stopping = Cancellation()
-        next_runs = NextRuns(client, self._settings, self._stopping, self._world, self._log)
+        wish = LeaseWish(self._settings)
+        next_runs = NextRuns(client, self._settings, wish, self._stopping, self._world, self._log)
         self._execution = Execution(
             client, heartbeat, self._settings.handlers, self._world, self._log, self._stopping, next_runs
         )
-        self._polling = Polling(client, self._settings, self._stopping, self._world, self._log)
+        self._polling = Polling(client, self._settings, wish, self._stopping, self._world, self._log)
         self._lock = threading.Lock()
         self._started = False
         self._giving_up = False

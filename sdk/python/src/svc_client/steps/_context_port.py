@@ -1,0 +1,125 @@
+"""The calls of steps by the protocol of workers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+from .._errors import SvcError
+from ._port import ChildOutcome, LogLevel, TakenEvent
+from ._values import Json
+
+if TYPE_CHECKING:
+    from .._generated import models
+    from ..worker._context import RunContext
+
+_EVENT_KEYS_MAX = 20
+
+
+class ContextPort:
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._held = context._held
+        self._world = context._world
+        self.run = cast("Mapping[str, Any]", context.run)
+        is_last = self._held.is_last_attempt
+        # A server of an earlier release does not send the member, and knows none of these additions.
+        self._is_known = is_last is not None
+        self.is_last_attempt = is_last if is_last is not None else self.run.get("maxAttempts") == 1
+        given = self._held.checkpoints
+        found = [] if given is None else given["found"]
+        absent = [] if given is None else given["absent"]
+        self.given: Mapping[str, Json] = {
+            **dict.fromkeys(absent),
+            **{each["key"]: each["content"] for each in found},
+        }
+
+    def now(self) -> float:
+        return self._world.now() * 1_000
+
+    def random(self) -> float:
+        return self._world.random()
+
+    def uuid(self) -> str:
+        return str(uuid.uuid4())
+
+    def pause(self, seconds: float, until: Event) -> None:
+        self._world.sleep(seconds, until)
+
+    def read(self, key: str) -> Json:
+        found = self._context.read_checkpoint(key)
+        return None if found is None else found["content"]
+
+    def write(self, key: str, content: Json, metadata: Mapping[str, str], news: Sequence[str]) -> None:
+        event: models.ExecutionCheckpointEventWrite | None = None
+        if news and self._is_known:
+            shown = [*news][:_EVENT_KEYS_MAX]
+            more = "" if len(shown) == len(news) else " …"
+            event = {
+                "type": "steps.kept",
+                "message": f"{', '.join(shown)}{more}",
+                "details": {"steps": shown, "count": len(news)},
+            }
+        self._context.checkpoint(key, content, metadata=metadata, event=event)
+
+    def timer(self, name: str, fire_at: int) -> None:
+        self._context.wait_for_timer(name, at=_moment(fire_at))
+
+    def event(self, names: Sequence[str], until: int | None) -> TakenEvent | None:
+        request: dict[str, Any] = {"kind": "external_event", "name": names[0]}
+        if len(names) > 1:
+            request["names"] = [*names]
+        request["timeoutAtUtc"] = None if until is None else _text(until)
+        outcome = self._context._wait(request)
+        event = outcome["event"]
+        return None if event is None else TakenEvent(event["name"], event["payload"])
+
+    def start_child(self, handler_id: str, payload: Json, key: str) -> str:
+        held, client = self._held, self._context._client
+        request: models.ExecutionExternalWorkerChildRequest = {
+            **held.proof(),
+            "writeId": key,
+            "child": {"handlerId": handler_id, "payload": payload},
+        }
+        answer = self._context._repeated(
+            lambda options: client.start_external_execution_lease_child(request, options=options)
+        )
+        return answer["runId"]
+
+    def child(self, run_id: str, name: str, until: int | None) -> ChildOutcome | None:
+        moment = None if until is None else _text(until)
+        outcome = self._context._wait(
+            {"kind": "run", "name": name, "runId": run_id, "timeoutAtUtc": moment}
+        ).get("run")
+        if outcome is None:
+            return None
+        if outcome["resultRemoved"]:
+            return ChildOutcome("removed", None, None, "its result is no longer kept")
+        status, result = outcome["status"], outcome["result"]
+        return ChildOutcome(status, result, outcome["failureClass"], outcome["error"])
+
+    def commit(self, tenant_id: str, request: Mapping[str, Any]) -> Any:
+        client = self._context._client
+        options: Any = {"cancellation": self._held.given_up}
+        return client.commit_canonical_transaction(tenant_id, cast("Any", request), options=options)
+
+    def record(self, event_type: str, message: str, details: Mapping[str, object]) -> None:
+        self._context.record_event(message, event_type=event_type, severity="warning", details=details)
+
+    def log(self, level: LogLevel, message: str, error: BaseException | None = None) -> None:
+        self._context._log.say(level, message, run=self._held.run, error=error)
+
+
+def _moment(ms: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(ms / 1_000, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        raise SvcError("The moment of a wait is out of range.") from None
+
+
+def _text(ms: int) -> str:
+    text = _moment(ms).isoformat(timespec="milliseconds")
+    return f"{text.removesuffix('+00:00')}Z"

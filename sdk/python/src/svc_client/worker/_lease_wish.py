@@ -1,0 +1,46 @@
+"""What a request for a lease asks for, for handlers with steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._errors import APIStatusError
+from ._repeat import is_of_content
+
+if TYPE_CHECKING:
+    from ._options import Settings
+
+T = TypeVar("T")
+
+# The segments of a journal, so that an execution reads it without a call. As many as the service takes.
+_KEYS = [f"svc.steps.{number}" for number in range(16)]
+
+
+class LeaseWish:
+    """Members of a request that a server of an earlier release refuses."""
+
+    def __init__(self, settings: Settings) -> None:
+        versions = [*settings.versions]
+        self._members: dict[str, Any] = {"checkpointKeys": _KEYS} if versions else {}
+        if len(versions) == 1:
+            # Handlers of several versions have none in common.
+            self._members["handlerVersion"] = versions[0]
+
+    @property
+    def members(self) -> dict[str, Any]:
+        return self._members
+
+    def made(self, make: Callable[[dict[str, Any]], T]) -> T:
+        """Makes a request with the members, and without them where the server does not know them."""
+        if not self._members:
+            return make({})
+        try:
+            return make(self._members)
+        except APIStatusError as error:
+            if error.status != 400 or not is_of_content(error):
+                raise
+        answer = make({})
+        # The same request is taken without them.
+        self._members = {}
+        return answer
