@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ._flow import TURN, Driver, Flow, Promise, Signal, call
 from ._retries import rounded
-from ._waits import EVENTS_MAX, QueuedWait, WaitEnd, choose_wait, earliest_of, is_timeout
+from ._waits import QueuedWait, WaitEnd, choose_wait, earliest_of, is_timeout
 
 if TYPE_CHECKING:
     from ._port import StepPort
@@ -179,22 +180,20 @@ class Scheduler:
             queue = [*self._queue]
             if not queue:
                 return
-            choice = choose_wait(queue, EVENTS_MAX)
-            first = choice.waits[0]
+            choice = choose_wait(queue)
+            first = choice.wait
             if first.kind != "event":
                 yield from self._native(first, choice.until)
                 return
-            names = list(dict.fromkeys(name for wait in choice.waits for name in wait.names))
-            taken = yield from call(lambda names=names, until=choice.until: self._port.event(names, until))  # type: ignore[misc]
+            taken = yield from call(partial(self._port.event, first.names, choice.until))
             if taken is not None:
-                of_name = [wait for wait in choice.waits if taken.name in wait.names]
-                yield from self._settle((of_name or [first])[0], WaitEnd(taken.payload, taken.name))
+                yield from self._settle(first, WaitEnd(taken.payload, taken.name))
                 return
             due = earliest_of(queue) or first
             # Accept the second answer: the clocks may differ by much.
             if due.kind == "event" and again == 0 and not is_timeout(due, self._now()):
                 continue
-            if due in choice.waits:
+            if due is first:
                 yield from self._settle(due, None)
             else:
                 yield from self._native(due, self._now() + _LOOK_MS)
