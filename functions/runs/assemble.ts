@@ -40,6 +40,8 @@ export interface RunParts {
   readonly log: Log;
   /** Receives the failures of handlers and of upkeep. */
   readonly saw?: (error: unknown) => void;
+  readonly access?: Runtime['access'];
+  readonly commit?: Runtime['commit'];
   readonly options: RuntimeOptions;
   /** Whether this process settles due runs without a call. */
   readonly settlesDueRuns: () => boolean;
@@ -80,6 +82,8 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     blobs: parts.blobs,
     log: parts.log,
     ...(parts.saw && { saw: parts.saw }),
+    ...(parts.access && { access: parts.access }),
+    ...(parts.commit && { commit: parts.commit }),
     options: parts.options,
     watch: new RunWatch(world),
     queuedWatch: new RunWatch(world, leasePlaces),

@@ -19,7 +19,7 @@ import {
 import { isRunFailure, isSuspension, type PluginHandler } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
-import type { Run } from './run.ts';
+import type { Run, StoredValue } from './run.ts';
 import { createRunContext } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
 import { complete } from './work.ts';
@@ -104,7 +104,7 @@ async function execute(
   const { held, abort } = execution;
   if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
   try {
-    const [payload = null] = await loadValues(runtime, [run.payload]);
+    const [payload = null, result = null] = await loadValues(runtime, valuesOf(run));
     const refused = (error: unknown) => {
       // A handler may make a call that it does not await: the call can fail after the run has ended.
       if (isLeaseRefusal(error) && !endedByHolder(error)) leaseLost();
@@ -112,6 +112,7 @@ async function execute(
     const context = createRunContext(runtime, {
       run,
       payload,
+      result,
       held,
       signal: abort.signal,
       bounds: boundsOf(execution),
@@ -119,12 +120,17 @@ async function execute(
     });
     const scope = new HandlerScope(run, runtime, abort, graceMs);
     const work = () => handler.run(context);
-    const result = (await scope.call(run.job === undefined ? work : () => asking(drains, work))) ?? null;
+    const returned = (await scope.call(run.job === undefined ? work : () => asking(drains, work))) ?? null;
     await pauseJob(runtime, run);
-    return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
+    return execution.isOver ? null : succeeded(returned, runtime.options.resultBytesMax);
   } catch (error) {
     return outcomeOfError(runtime, execution, error);
   }
+}
+
+/** Jobs do not read the result that an earlier attempt reported. */
+function valuesOf({ job, payload, result }: Run): readonly StoredValue[] {
+  return job === undefined ? [payload, result] : [payload];
 }
 
 /** The results of jobs may be large, and many may end at once: one is written as text in a turn of the event loop. */

@@ -2,7 +2,7 @@ import { sha256 } from '../kernel/canonical-json.ts';
 import type { RunOwner } from '../queue/port.ts';
 import { announceLeaseEnd } from './announce-lease-end.ts';
 import { attemptRun, type HandlerExecution } from './attempt.ts';
-import { CANCELLED } from './cancellation.ts';
+import { CANCELLED, OVER } from './cancellation.ts';
 import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
@@ -48,9 +48,6 @@ const always = () => true;
 
 /** The time that interrupted handlers have to return before their runs are requeued. */
 const FAREWELL_MS = 1_000;
-
-/** One for all executions: creating one costs as much as a statement of the database. */
-const OVER = new DOMException('The attempt is over', 'AbortError');
 
 /**
  * Executes the runs of handlers in this process. It holds each under a lease, like any worker, so that another process

@@ -47,6 +47,7 @@ export function failureOf(failure: RunFailure): HandlerOutcome {
     status: failures.includes(status) ? status : 'failed',
     failureClass: legible(() => classOf(failure.failureClass), 'unknown'),
     error: legible(() => cutText(failure.message), HANDLER_FAILED),
+    ...(legible(() => failure.retryable === false, false) ? { retryable: false } : {}),
   };
 }
 

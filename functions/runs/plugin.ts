@@ -1,10 +1,19 @@
-import type { ExecutionWaitResult } from '../../contracts/generated/models.ts';
+import type {
+  ExecutionArtifact,
+  ExecutionCheckpoint,
+  ExecutionExternalEvent,
+  ExecutionRun,
+  ExecutionTimer,
+  ExecutionWaitResult,
+} from '../../contracts/generated/models.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { legible } from '../kernel/legible.ts';
 import type { ArtifactWrite, StoredArtifact } from './artifact.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
+import type { ReportInput } from './checks.ts';
+import type { InboxEvent, RunScope, RunTimer } from './run.ts';
 import type { RunJob } from './run-job.ts';
+import type { StepCalls } from './step-port.ts';
 
 /**
  * Handlers of an application that execute runs in the service's process. The server may execute a handler again after a
@@ -33,20 +42,14 @@ export interface PluginHandler {
   run(context: RunContext): Promise<Json | undefined> | Json | undefined;
 }
 
-/** The data and calls of a handler. Every call is refused with `lease_not_active` once the lease is lost. */
-export interface RunContext {
-  readonly runId: string;
-  readonly handlerId: string;
-  readonly pluginId: string | null;
-  /** Starts at 1 and counts executions, also those after waits and crashes. */
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly correlationId: string;
-  /** RFC 3339, UTC; the same in every execution. */
-  readonly createdAt: string;
-  readonly scope: RunScope | null;
+/**
+ * The data and calls of a handler, with the names of the worker kit. Every call is refused with `lease_not_active` once the lease is
+ * lost. Deprecated members stay until the next major release.
+ */
+export interface RunContext extends EarlierNames, Waits {
+  /** The run at the time of the lease. */
+  readonly run: ExecutionRun;
   readonly payload: Json;
-  readonly tags: Readonly<Record<string, string>>;
   /** Only for handlers of the service itself. */
   readonly job?: RunJob;
   /**
@@ -56,21 +59,27 @@ export interface RunContext {
   decide(): Promise<void>;
   /** Aborted when the run is cancelled or this process loses its lease. */
   readonly signal: AbortSignal;
+  /** The calls of handlers that `defineHandler` of the worker kit makes. */
+  readonly steps: StepCalls;
   /** Absent members keep their value. */
-  report(progress: Partial<Progress> & { readonly statusDetails?: JsonObject }): Promise<void>;
+  report(progress: ReportInput): Promise<void>;
+  /** Adds an entry to the history of the run. */
+  recordEvent(event: TraceOptions & { readonly type?: string }): Promise<void>;
   log(
     message: string,
     options?: { readonly severity?: string; readonly details?: JsonObject },
   ): Promise<void>;
-  trace(type: string, options?: TraceOptions): Promise<void>;
-  putArtifact(artifact: Partial<ArtifactWrite> & { readonly name: string }): Promise<StoredArtifact>;
+  putArtifact(
+    artifact: Partial<ArtifactWrite> & { readonly name: string },
+  ): Promise<StoredArtifact & ExecutionArtifact>;
   /** Survives retries, waits and restarts; the last write of a key counts. */
-  writeCheckpoint(
+  checkpoint(
     key: string,
     content: Json,
     metadata?: Readonly<Record<string, string>>,
-  ): Promise<Checkpoint>;
-  readCheckpoint(key: string): Promise<Checkpoint | null>;
+  ): Promise<KeptCheckpoint>;
+  /** `null` without a checkpoint of that key. */
+  readCheckpoint(key: string): Promise<KeptCheckpoint | null>;
   /**
    * Takes a run-owned lease; `false` while another run of the same product and tenant holds the name. The lease ends with its
    * time or with the run.
@@ -82,17 +91,63 @@ export interface RunContext {
   scheduleTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
   /** Raises an event into this run, or into another run of the same product and tenant. */
   raiseEvent(name: string, payload?: Json, runId?: string): Promise<InboxEvent>;
+}
+
+/** With the members of both names: the date as a number, and as a text. */
+export type KeptCheckpoint = Checkpoint & ExecutionCheckpoint;
+
+interface Waits {
   /**
-   * Returns how the wait ended: with its `event`, or as `timed_out` once `timeoutAt` has passed. Without either, the call throws `RunSuspended`, and the
-   * handler is executed from its beginning when one arrives. The call then returns it once: keep it in a checkpoint
-   * if another wait or a retry may follow.
+   * The event, or `null` after the timeout. Without either, the call throws `RunSuspended`, and the handler is executed from its
+   * beginning when one arrives. The call then returns it once: keep it in a checkpoint if another wait or a retry may follow.
    */
-  waitForExternalEvent(name: string, options?: { readonly timeoutAt?: Date }): Promise<ExecutionWaitResult>;
-  /**
-   * Suspends the handler, like a wait for an event, until `fireAt`. The handler is then executed from its beginning, and its call
-   * with the same name returns the timer of the first call: another `fireAt` of that call is ignored.
-   */
+  waitForExternalEvent(
+    name: string,
+    options: { readonly timeoutSeconds: number },
+  ): Promise<ExecutionExternalEvent | null>;
+  /** The event. `outcome`, `event` and `timer` of the result are deprecated. */
+  waitForExternalEvent(name: string): Promise<ExecutionExternalEvent & ExecutionWaitResult>;
+  /** @deprecated Give `timeoutSeconds`; the call then returns the event, or `null`. */
+  waitForExternalEvent(name: string, options: { readonly timeoutAt?: Date }): Promise<ExecutionWaitResult>;
+  /** Suspends the handler, like a wait for an event, until a moment. The first call of a name sets the moment. */
+  waitForTimer(name: string, moment: TimerMoment): Promise<ExecutionTimer>;
+  /** @deprecated Give `{ fireAt }`; the call then returns the timer. */
   waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<ExecutionWaitResult>;
+}
+
+/** In seconds from now, or a date. */
+export type TimerMoment = { readonly payload?: Json } & (
+  | { readonly seconds: number }
+  | { readonly fireAt: Date }
+);
+
+interface EarlierNames {
+  /** @deprecated `run.id` */
+  readonly runId: string;
+  /** @deprecated `run.handlerId` */
+  readonly handlerId: string;
+  /** @deprecated `run.pluginId` */
+  readonly pluginId: string | null;
+  /** @deprecated `run.attempt`: starts at 1 and counts executions, also those after waits and crashes. */
+  readonly attempt: number;
+  /** @deprecated `run.maxAttempts` */
+  readonly maxAttempts: number;
+  /** @deprecated `run.correlationId` */
+  readonly correlationId: string;
+  /** @deprecated `run.createdAtUtc`: RFC 3339, UTC; the same in every execution. */
+  readonly createdAt: string;
+  /** @deprecated `run.scope` */
+  readonly scope: RunScope | null;
+  /** @deprecated `run.tags` */
+  readonly tags: Readonly<Record<string, string>>;
+  /** @deprecated `recordEvent` */
+  trace(type: string, options?: TraceOptions): Promise<void>;
+  /** @deprecated `checkpoint` */
+  writeCheckpoint(
+    key: string,
+    content: Json,
+    metadata?: Readonly<Record<string, string>>,
+  ): Promise<KeptCheckpoint>;
 }
 
 interface TraceOptions {
@@ -108,16 +163,19 @@ interface TraceOptions {
 export class RunFailure extends Error {
   readonly failureClass: string;
   readonly status: 'failed' | 'timed_out' | 'rejected' | 'cancelled';
+  /** `false`: no retry follows, for every class. */
+  readonly retryable?: boolean;
 
   constructor(
     failureClass: string,
     message: string,
-    options: ErrorOptions & { readonly status?: RunFailure['status'] } = {},
+    options: ErrorOptions & Partial<Pick<RunFailure, 'status' | 'retryable'>> = {},
   ) {
     super(message, options);
     this.name = 'RunFailure';
     this.failureClass = failureClass;
     this.status = options.status ?? 'failed';
+    if (options.retryable !== undefined) this.retryable = options.retryable;
   }
 }
 

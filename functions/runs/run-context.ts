@@ -1,58 +1,39 @@
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
+import { invalidMember } from '../kernel/errors.ts';
 import { checkJson } from '../kernel/json-bytes.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { unlessQuotaExceeded } from '../kernel/quota.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { checkpoint, readCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
 import type { Held } from './held.ts';
 import { losslessJson } from './lossless-json.ts';
-import { type RunContext, RunFailure, RunSuspended } from './plugin.ts';
+import { type KeptCheckpoint, type RunContext, RunFailure, type TimerMoment } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
-import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
-import type { Run, WaitKind, WaitOutcome } from './run.ts';
+import type { Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
+import { runModel } from './run-model.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
+import { stepCallsOf } from './step-calls.ts';
+import { type Attempt, waitOrSuspend, watchedCalls } from './suspending-wait.ts';
 import { checkName } from './text-checks.ts';
 import { waitResult } from './wait-result.ts';
-import { decide, recordEvent, report, wait } from './work.ts';
+import { decide, recordEvent, report } from './work.ts';
 
-export interface Attempt {
-  readonly run: Run;
-  readonly payload: Json;
-  readonly held: Held;
-  readonly signal: AbortSignal;
-  /** How long a wait may be repeated while the store does not answer. */
-  readonly bounds: RepeatBounds;
-  /** Called with the error of each failed call. */
-  readonly refused: (error: unknown) => void;
-}
-
-type Calls = Omit<RunContext, keyof ReturnType<typeof factsOf>>;
+type Calls = Omit<RunContext, keyof ReturnType<typeof factsOf> | 'steps'>;
 
 /** The calls of a handler, with the same limits and fences as those of a worker over the wire. */
 export function createRunContext(runtime: Runtime, attempt: Attempt): RunContext {
-  const calls: Calls = callsOf(runtime, attempt);
-  for (const [name, call] of Object.entries(calls) as [
-    keyof Calls,
-    (...given: never[]) => Promise<unknown>,
-  ][]) {
-    const watched = (...given: never[]) => {
-      const answer = call(...given);
-      // Without this, a call that the handler does not await would end the process when it fails.
-      answer.catch(attempt.refused);
-      return answer;
-    };
-    Object.assign(calls, { [name]: watched });
-  }
-  return { ...factsOf(attempt), ...calls };
+  const calls: Calls = watchedCalls(callsOf(runtime, attempt), attempt.refused);
+  return { ...factsOf(attempt), ...calls, steps: stepCallsOf(runtime, attempt) };
 }
 
-function factsOf({ run, payload, signal }: Attempt) {
+function factsOf({ run, payload, result, signal }: Attempt) {
   return {
+    run: runModel(run, payload, result, false),
     runId: run.id,
     handlerId: run.handlerId,
     pluginId: run.pluginId,
@@ -80,26 +61,31 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
   // As the worker kits do: an entry of the history is not worth the run.
   const recorded = async (entry: Parameters<typeof checkTrace>[0]) =>
     recordEvent(runtime, held, checkTrace(entry), now()).catch(unlessQuotaExceeded);
+  const keep = async (key: string, content: Json, metadata: Checkpoint['metadata'] = {}) => {
+    if (run.job !== undefined) await runtime.world.turns.pause(run.job.space);
+    const write = checkCheckpoint({ key, content: plain(content), metadata });
+    return withDate(await checkpoint(runtime, held, { ...write, isOfJob: run.job !== undefined }, now()));
+  };
   return {
     async report(progress) {
-      await report(runtime, held, checkReport(progress), now());
+      const { resultBytesMax } = runtime.options;
+      await report(runtime, held, checkReport(progress, { resultBytesMax }), now());
     },
     decide: decided.get,
+    recordEvent: (event) => recorded(event),
     log: (message, options = {}) => recorded({ type: 'log', message, ...options }),
     trace: (type, options = {}) => recorded({ type, ...options }),
-    putArtifact: async (artifact) =>
-      putArtifact(
-        runtime,
-        held,
-        await checkArtifact(artifact, runtime.world.turns.of(slotOwner(run) ?? '')),
-        now(),
-      ),
-    async writeCheckpoint(key, content, metadata = {}) {
-      if (run.job !== undefined) await runtime.world.turns.pause(run.job.space);
-      const write = checkCheckpoint({ key, content: plain(content), metadata });
-      return checkpoint(runtime, held, { ...write, isOfJob: run.job !== undefined }, now());
+    async putArtifact(artifact) {
+      const turns = runtime.world.turns.of(slotOwner(run) ?? '');
+      const stored = await putArtifact(runtime, held, await checkArtifact(artifact, turns), now());
+      return { ...stored, createdAtUtc: formatUtc(stored.createdAt) };
     },
-    readCheckpoint: async (key) => readCheckpoint(runtime, held, checkName(key, '/key'), now()),
+    checkpoint: keep,
+    writeCheckpoint: keep,
+    async readCheckpoint(key) {
+      const found = await readCheckpoint(runtime, held, checkName(key, '/key'), now());
+      return found === null ? null : withDate(found);
+    },
     acquireLease: async (name, ttlSeconds, metadata = {}) =>
       acquireRunLease(
         runtime,
@@ -125,17 +111,53 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       const event = { name: checkName(name, '/name'), payload: json, bytes };
       return raiseFromRun(runtime, run, held, { runId, event }, now());
     },
-    async waitForExternalEvent(name, { timeoutAt } = {}) {
-      const dueAt = timeoutAt === undefined ? null : checkMoment(timeoutAt, now());
-      const request = { kind: 'external_event' as const, name, dueAt, json: null, bytes: 0 };
-      return waitResult(runtime, run.id, await waitOrSuspend(runtime, attempt, request));
+    ...waitsOf(runtime, attempt),
+  };
+}
+
+function withDate(kept: Checkpoint): KeptCheckpoint {
+  return { ...kept, updatedAtUtc: formatUtc(kept.updatedAt) };
+}
+
+type Waits = Pick<RunContext, 'waitForExternalEvent' | 'waitForTimer'>;
+
+interface EventOptions {
+  readonly timeoutSeconds?: number;
+  readonly timeoutAt?: Date;
+}
+
+/** The form of the result follows that of the call: with a date, the one of earlier releases. */
+function waitsOf(runtime: Runtime, attempt: Attempt): Waits {
+  const now = () => runtime.world.clock.now();
+  const { id } = attempt.run;
+  const ended = async (request: Parameters<typeof waitOrSuspend>[2]) =>
+    waitResult(runtime, id, await waitOrSuspend(runtime, attempt, request));
+  const waits = {
+    async waitForExternalEvent(given: string, { timeoutAt, timeoutSeconds }: EventOptions = {}) {
+      const name = checkName(given, '/name');
+      const until = timeoutSeconds === undefined ? timeoutAt : afterSeconds(timeoutSeconds, now());
+      const dueAt = until === undefined ? null : checkMoment(until, now());
+      const result = await ended({ kind: 'external_event', name, dueAt });
+      if (timeoutSeconds !== undefined) return result.event;
+      return timeoutAt === undefined ? { ...result.event, ...result } : result;
     },
-    async waitForTimer(name, fireAt, timerPayload = null) {
-      const dueAt = checkMoment(fireAt, now());
-      const request = { kind: 'timer' as const, name, dueAt, ...bounded(timerPayload) };
-      return waitResult(runtime, run.id, await waitOrSuspend(runtime, attempt, request));
+    async waitForTimer(given: string, moment: Date | TimerMoment, timerPayload: Json = null) {
+      const name = checkName(given, '/name');
+      if (moment instanceof Date) {
+        const request = { kind: 'timer' as const, name, dueAt: checkMoment(moment, now()) };
+        return ended({ ...request, ...boundedPayload(runtime, timerPayload) });
+      }
+      const fireAt = 'fireAt' in moment ? moment.fireAt : afterSeconds(moment.seconds, now());
+      const request = { kind: 'timer' as const, name, dueAt: checkMoment(fireAt, now()) };
+      return (await ended({ ...request, ...boundedPayload(runtime, moment.payload ?? null) })).timer;
     },
   };
+  return waits as Waits;
+}
+
+function afterSeconds(seconds: number, now: number): number {
+  if (!(seconds >= 0)) throw invalidMember('', 'must be a number of seconds from 0');
+  return now + seconds * 1_000;
 }
 
 /** Ends the run where its cancellation was requested before. */
@@ -145,29 +167,6 @@ async function decideJob(runtime: Runtime, run: Run, held: Held, now: number): P
   if (await decide(runtime, held, now)) return;
   const message = 'The run was cancelled before its work was done.';
   throw new RunFailure('cancelled', message, { status: 'cancelled' });
-}
-
-/** A repeat of the named wait gets the outcome that an unanswered one took. */
-async function waitOrSuspend(
-  runtime: Runtime,
-  { held, bounds }: Attempt,
-  request: {
-    readonly kind: WaitKind;
-    readonly name: string;
-    readonly dueAt: number | null;
-    readonly json: Json;
-    readonly bytes: number;
-  },
-): Promise<WaitOutcome> {
-  const { kind, dueAt, json: payload, bytes } = request;
-  const name = checkName(request.name, '/name');
-  const write = { id: runtime.ids.next(), requestHash: '' };
-  const { world } = runtime;
-  const { outcome } = await repeatWhileLeased(world, bounds, () =>
-    wait(runtime, held, { kind, name, dueAt, payload, bytes, write }, world.clock.now()),
-  );
-  if (outcome === null) throw new RunSuspended();
-  return outcome;
 }
 
 /** Payloads of events and timers have the same limit as those of workers. */

@@ -10,8 +10,10 @@ import type { ProductPolicies } from './product-policy.ts';
 import type { QueuedRuns } from './queued-runs.ts';
 import type { RecentScopes } from './recent-scopes.ts';
 import type { RefusedRuns } from './refused-runs.ts';
+import type { Run } from './run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { ScopeIndexState } from './scope-index-state.ts';
+import type { StartAccess } from './start-access.ts';
 import type { WorkerHandlers } from './worker-handlers.ts';
 
 /** Draws ordered ids (specification, Versioning 9): fixed-width decimal text in the order of generation. */
@@ -91,6 +93,10 @@ export interface Runtime {
   readonly scopeIndex: ScopeIndexState;
   /** Whether this process settles due runs. Otherwise each call that asks for a run settles them first. */
   readonly settlesDueRuns: () => boolean;
+  /** Decides whether the principal of a parent may start a child; absent or `null` without identity policies. */
+  readonly access?: StartAccess | null;
+  /** A transaction of the canonical store for a handler of this process; absent where it makes none. */
+  readonly commit?: (run: Run, tenantId: string, request: object) => Promise<unknown>;
   /** Signals the cancellation to a handler that this process executes. */
   readonly signalCancellation?: (runId: string) => void;
 }

@@ -42,17 +42,12 @@ export async function waitForChildRun(
   const { name, runId, dueAt, write } = wait;
   const request = { kind: 'run' as const, name, runId, dueAt, write, payload: NULL_VALUE, timerId: '' };
   const linkKey = childLinkKey(held.runId, runId);
-  // A server of an earlier release ends a child without its link, so the child itself is read too.
-  const keys: KeyRequest[] = [
-    { key: linkKey, view: 'body' },
-    { key: runKey(runId), view: 'body', unguarded: true },
-  ];
+  const keys = keysOf(held.runId, runId);
   const { run, result } = await changeRun<ChildWaited['answer']>(
     runtime,
     { runId: held.runId, now, keys, frees: true },
     (before, found, at) => {
-      const record = found.get(linkKey);
-      const link = record === undefined ? null : readLink(record);
+      const link = linkIn(found, linkKey);
       const child = link === null ? null : (link.outcome ?? endedChild(found, link));
       const isOver = link === null || child !== null;
       const { outcome, isRepeat, isOver: ends, ...change } = waitForChild(before, held, request, isOver, at);
@@ -65,6 +60,34 @@ export async function waitForChildRun(
     },
   );
   return { run: present(run), answer: result };
+}
+
+/** How the child has ended; `active` while it has not, and `null` where the run has no such child. Parks nothing. */
+export async function childNow(
+  runtime: Runtime,
+  parentId: string,
+  runId: string,
+): Promise<ChildOutcome | 'active' | null> {
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: keysOf(parentId, runId) });
+  const found: LoadedRecords = {
+    get: ({ collection, id }) => records.find(({ key }) => key.collection === collection && key.id === id),
+  };
+  const link = linkIn(found, childLinkKey(parentId, runId));
+  return link === null ? null : (link.outcome ?? endedChild(found, link) ?? 'active');
+}
+
+/** A server of an earlier release ends a child without its link, so the child itself is read too. */
+function keysOf(parentId: string, childId: string): KeyRequest[] {
+  return [
+    { key: childLinkKey(parentId, childId), view: 'body' },
+    { key: runKey(childId), view: 'body', unguarded: true },
+  ];
+}
+
+function linkIn(found: LoadedRecords, key: KeyRequest['key']): ChildLink | null {
+  const record = found.get(key);
+  return record === undefined ? null : readLink(record);
 }
 
 function endedChild(found: LoadedRecords, { parentId, childId }: ChildLink): ChildOutcome | null {

@@ -1,14 +1,11 @@
 import type { ExecutionChildRunOutcome, ExecutionWaitResult } from '../../../contracts/generated/models.ts';
 import type { CallContext, Handler } from '../../http/handler.ts';
-import { canonicalJson, sha256 } from '../../kernel/canonical-json.ts';
-import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { checkMoment } from '../../runs/checks.ts';
-import type { StartRequest } from '../../runs/rules/start.ts';
-import type { Run } from '../../runs/run.ts';
+import { childRequest, childStartOf } from '../../runs/child-request.ts';
 import { startChild } from '../../runs/start-child.ts';
-import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { type ChildEnd, resultOfChild, waitForChildRun } from '../../runs/wait-child.ts';
 import { waitResult } from '../../runs/wait-result.ts';
@@ -20,7 +17,6 @@ import { writeNameOf } from './write-name.ts';
 
 /** The operations with which a worker starts children of its run and waits for them. */
 
-type ChildBody = Parameters<Handler<'startExternalExecutionLeaseChild'>>[0]['body'];
 type WaitBody = Parameters<Handler<'waitExternalExecutionLease'>>[0]['body'];
 
 export function startExternalExecutionLeaseChild(
@@ -28,39 +24,13 @@ export function startExternalExecutionLeaseChild(
 ): Handler<'startExternalExecutionLeaseChild'> {
   return async ({ body }, { caller, now }) => {
     const writeId = identifier(body.writeId, '/writeId');
-    const requestHash = sha256(canonicalJson(body.child));
-    const cancelWithParent = body.child.cancelWithParent === true;
     const held = heldBy(dependencies, caller, body);
-    const start = { writeId, requestHash, cancelWithParent };
-    const requestOf = (parent: Run) => childRequest(dependencies, body, parent, now);
-    const { runId, replayed } = await startChild(dependencies.runtime, held, start, requestOf, now);
+    const start = childStartOf(writeId, body.child);
+    const { runtime, access } = dependencies;
+    const requestOf = childRequest(runtime, body.child, { now, access, pointer: '/child' });
+    const { runId, replayed } = await startChild(runtime, held, start, requestOf, now);
     return { status: 200, body: { runId, parentRunId: held.runId, replayed } };
   };
-}
-
-/** The child has the scope, the principal and the correlation id of its parent. */
-function childRequest(
-  { runtime, access }: ExecutionDependencies,
-  { child }: ChildBody,
-  parent: Run,
-  now: number,
-): StartRequest {
-  const { cancelWithParent: _, ...body } = child;
-  const request = readStartRequest(body, {
-    now,
-    payloadBytesMax: payloadLimit(runtime.options.payloadBytesMax),
-    serviceIdentity: null,
-    operationId: 'startExternalExecutionLeaseChild',
-    pointer: '/child',
-  });
-  const { scope, correlationId } = parent;
-  // The worker acts for the principal that started the parent, and starts nothing that this one could not.
-  if (access !== null) {
-    const principal = scope?.serviceIdentity ?? null;
-    if (principal === null) throw new ServiceError('permission_denied', 'The run has no verified principal');
-    access.authorizeStart({ kind: 'workload', principal }, scope, request.handlerId);
-  }
-  return { ...request, scope, correlationId };
 }
 
 /** A wait for a child run. */

@@ -1,10 +1,8 @@
 import type { ExecutionRun } from '../../../../contracts/generated/models.ts';
-import type { Json } from '../../../kernel/canonical-json.ts';
-import { elapsedMs, formatUtc } from '../../../kernel/timestamp.ts';
-import { admissionOf } from '../../../runs/admission.ts';
 import { missingRun } from '../../../runs/held.ts';
 import { findValues, findWhole } from '../../../runs/read-runs.ts';
 import { NULL_VALUE, type Run, type StoredValue } from '../../../runs/run.ts';
+import { runModel } from '../../../runs/run-model.ts';
 import type { Runtime } from '../../../runs/runtime.ts';
 import { fittingCount } from '../../../store/pages.ts';
 
@@ -55,13 +53,12 @@ export async function wireRuns(
     const payload = loaded[2 * index];
     const result = loaded[2 * index + 1];
     if (payload !== undefined && result !== undefined) {
-      wired.push(inWireOrder(run, payload, result, replayed));
+      wired.push(runModel(run, payload, result, replayed));
       continue;
     }
     // The result was replaced after the read of the run. Read both again as of one moment.
     const now = await findWhole(runtime, run);
-    if (now !== null)
-      wired.push(inWireOrder(now.run, now.payload, includeResult ? now.result : null, replayed));
+    if (now !== null) wired.push(runModel(now.run, now.payload, includeResult ? now.result : null, replayed));
   }
   return wired;
 }
@@ -71,55 +68,10 @@ export function withinAnswer(runs: readonly Run[], { includeResult = true }: Run
   const charactersIn = (run: Run): number =>
     charactersOf(run.payload) +
     (includeResult ? charactersOf(run.result) : 0) +
-    JSON.stringify(inWireOrder(run, null, null, false)).length;
+    JSON.stringify(runModel(run, null, null, false)).length;
   return runs.slice(0, fittingCount(runs, charactersIn));
 }
 
 function charactersOf(value: StoredValue): number {
   return 'json' in value ? JSON.stringify(value.json).length : (value.characters ?? 0);
-}
-
-function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): ExecutionRun {
-  return {
-    admission: admissionOf(run, replayed),
-    id: run.id,
-    handlerId: run.handlerId,
-    pluginId: run.pluginId,
-    status: run.status,
-    attempt: run.attempt,
-    maxAttempts: run.retryPolicy.maxAttempts,
-    failures: run.failures,
-    handlerVersion: run.handlerVersion ?? null,
-    retryPolicy: run.retryPolicy,
-    correlationId: run.correlationId,
-    scope: run.scope,
-    payloadHash: run.payloadHash,
-    payload,
-    createdAtUtc: formatUtc(run.createdAt),
-    scheduledAtUtc: moment(run.scheduledAt),
-    startedAtUtc: moment(run.startedAt),
-    updatedAtUtc: formatUtc(run.updatedAt),
-    completedAtUtc: moment(run.completedAt),
-    durationMs:
-      run.completedAt === null ? null : elapsedMs(run.startedAt ?? run.completedAt, run.completedAt),
-    cancellationRequested: run.cancellationRequested,
-    requested: run.requested,
-    attempted: run.attempted,
-    succeeded: run.succeeded,
-    failed: run.failed,
-    progress: run.progress,
-    currentStep: run.currentStep,
-    failureClass: run.failureClass,
-    error: run.error,
-    result,
-    statusDetails: run.statusDetails,
-    tags: run.tags,
-    ...(run.parentId === undefined ? {} : { parentRunId: run.parentId }),
-    ...(run.startKey === undefined ? {} : { concurrencyKey: run.startKey }),
-    ...(run.firstCheckpoints === undefined ? {} : { firstCheckpoints: run.firstCheckpoints }),
-  };
-}
-
-function moment(at: number | null): string | null {
-  return at === null ? null : formatUtc(at);
 }
