@@ -7,6 +7,7 @@ import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type LogFormat, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import type { Runtime } from '../runs/runtime.ts';
 import { DamageLog } from '../store/damage.ts';
 import type { HashedBodies } from '../store/hashed-bodies.ts';
 import type { RecordStore } from '../store/port.ts';
@@ -78,8 +79,9 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const unserved = unservedRuns(settings);
   const layered: LayerParts = { ...base, store };
   let composed: Execution | null = null;
+  let committing: Runtime['commit'];
   const execution = lazy(
-    async () => (composed = await composeRuns(parts, enabled, { announce, role })),
+    async () => (composed = await composeRuns(parts, enabled, { announce, role, commit })),
     (made) => made.stop(),
   );
   const parts: GroupParts = { ...layered, execution };
@@ -88,6 +90,10 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       parts,
       wanted.map((name) => groupNamed(known, name)),
     );
+  const commit: Runtime['commit'] = async (run, tenantId, request) => {
+    const { createCommit } = await import('./handler-commit.ts');
+    return (committing ??= createCommit(() => serving(['canonical'])))(run, tenantId, request);
+  };
   return {
     groups: names,
     functions: [
@@ -140,7 +146,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
 async function composeRuns(
   parts: GroupParts,
   enabled: readonly ComposedGroup[],
-  own: { readonly announce: Log; readonly role: ExecutionRole },
+  own: { readonly announce: Log; readonly role: ExecutionRole; readonly commit: Runtime['commit'] },
 ): Promise<Execution> {
   const [{ composeExecution }, { bodyCheck }] = await Promise.all([
     import('./execution.ts'),

@@ -63,6 +63,8 @@ export interface ExecutionParts extends LayerParts {
   readonly role: ExecutionRole;
   /** Durable work of the route groups, the same list in every process of a deployment. Default: none. */
   readonly jobs?: readonly JobPlugin[];
+  /** A transaction of the canonical store for a handler. */
+  readonly commit?: Runtime['commit'];
   /** Upkeep of groups beside that of their jobs. */
   readonly upkeep?: readonly Upkeep[];
 }
@@ -94,7 +96,7 @@ async function locksOf(settings: Settings): Promise<Locks | null> {
 }
 
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
-  const { settings, world, log, role, jobs = [] } = parts;
+  const { settings, world, log, role, jobs = [], commit } = parts;
   let opened: RecordStore | undefined;
   const store = async () => (opened = await parts.store.get());
   const { local, cloud } = await composeQueue(settings, world, () => opened);
@@ -108,6 +110,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
   if (handlers.length > 0) announceWorker(parts, workerId, plugins.length > 0);
+  const access = runAccessOf(settings);
   let started = false;
   const { runtime, engine, settle } = assembleRuns({
     store,
@@ -122,6 +125,8 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     blobs: processBlobsOf(parts),
     log,
     saw: parts.damage.saw,
+    access,
+    commit,
     settlesDueRuns: () => started,
     handlers,
     engine: {
@@ -137,7 +142,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     jobs: { runtime, ...reserve },
     dependencies: {
       runtime,
-      access: runAccessOf(settings),
+      access,
       upkeep,
       adapter: adapterOf(settings),
       pageTokens: pageTokensOf(parts),
@@ -314,7 +319,8 @@ function isPlugin(value: unknown): value is Plugin {
 }
 
 function isHandler(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  // `defineHandler` of the worker kit makes a function that has the members of a handler.
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const { handlerId, run } = value as { handlerId?: unknown; run?: unknown };
   return typeof handlerId === 'string' && handlerId !== '' && typeof run === 'function';
 }

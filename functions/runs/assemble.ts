@@ -40,8 +40,8 @@ export interface RunParts {
   readonly log: Log;
   /** Receives the failures of handlers and of upkeep. */
   readonly saw?: (error: unknown) => void;
-  readonly access?: Runtime['access'];
-  readonly commit?: Runtime['commit'];
+  readonly access?: Runtime['access'] | undefined;
+  readonly commit?: Runtime['commit'] | undefined;
   readonly options: RuntimeOptions;
   /** Whether this process settles due runs without a call. */
   readonly settlesDueRuns: () => boolean;

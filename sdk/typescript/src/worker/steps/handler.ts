@@ -1,7 +1,9 @@
+import type { JsonValue } from '../../generated/models.ts';
 import type { WorkerHandler } from '../options.ts';
 import { contextPort } from './context-port.ts';
 import { segmentKey } from './journal.ts';
 import type { Invocable } from './lossless.ts';
+import { type ProcessContext, runInProcess } from './process-port.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
 import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
 import type { Steps } from './tools.ts';
@@ -28,11 +30,17 @@ export interface HandlerDefinition<
   readonly run: (steps: Steps, input: In extends Schema ? OutputOf<In> : Input) => Result;
 }
 
-/** A worker takes it as a handler; `start` and `invoke` take it for its types. */
+/** A worker takes it as a handler, and so does a plugin of a server; `start` and `invoke` take it for its types. */
 export interface StepHandler<Input, Output> extends WorkerHandler, Invocable<Input, Output> {
   readonly version: string;
   readonly checkpointKeys: readonly string[];
   readonly retry: { readonly maxAttempts?: number };
+  /** For plugins: the id. */
+  readonly handlerId: string;
+  /** For plugins: that of `retry`. */
+  readonly maxAttempts?: number;
+  /** For plugins: executes a run in the process of the server. */
+  readonly run: (context: ProcessContext) => Promise<JsonValue>;
 }
 
 /** A journal of up to 60 kB comes with the lease. More keys would cost a read each, also where there is no such segment. */
@@ -65,8 +73,11 @@ export function defineHandler<
   const { id, version = '1', retry = {} } = definition;
   if (typeof id !== 'string' || id.trim() !== id || id === '')
     throw new TypeError('The id of a handler is blank, or has white space around it.');
-  const its = definition as unknown as RunDefinition;
-  const handler: WorkerHandler = (context) => runSteps(its, contextPort(context));
-  definitions.set(handler, its);
-  return Object.assign(handler, { id, version, retry, checkpointKeys: KEYS });
+  const defined = definition as unknown as RunDefinition;
+  const handler: WorkerHandler = (context) => runSteps(defined, contextPort(context));
+  const run = (context: ProcessContext) => runInProcess(defined, context);
+  const { maxAttempts } = retry;
+  const ofPlugin = { handlerId: id, run, ...(maxAttempts === undefined ? {} : { maxAttempts }) };
+  definitions.set(handler, defined);
+  return Object.assign(handler, { id, version, retry, checkpointKeys: KEYS, ...ofPlugin });
 }
