@@ -3,6 +3,7 @@ import { type Settings, table } from '../config/table.ts';
 import { createChain } from '../http/chain.ts';
 import type { CallOperation } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
+import type { ChainOptions } from '../http/options.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type LogFormat, type Severity } from '../kernel/log.ts';
@@ -79,9 +80,8 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const unserved = unservedRuns(settings);
   const layered: LayerParts = { ...base, store };
   let composed: Execution | null = null;
-  let committing: Runtime['commit'];
   const execution = lazy(
-    async () => (composed = await composeRuns(parts, enabled, { announce, role, commit })),
+    async () => (composed = await composeRuns(parts, enabled, { announce, role, serving })),
     (made) => made.stop(),
   );
   const parts: GroupParts = { ...layered, execution };
@@ -90,10 +90,6 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       parts,
       wanted.map((name) => groupNamed(known, name)),
     );
-  const commit: Runtime['commit'] = async (run, tenantId, request) => {
-    const { createCommit } = await import('./handler-commit.ts');
-    return (committing ??= createCommit(() => serving(['canonical'])))(run, tenantId, request);
-  };
   return {
     groups: names,
     functions: [
@@ -143,10 +139,27 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   };
 }
 
+/** The code of the group is loaded with the first commit of a handler. */
+function commitBy(serving: () => Promise<ChainOptions>): Commit {
+  let made: Commit | undefined;
+  return async (...given) => {
+    const { createCommit } = await import('./handler-commit.ts');
+    return (made ??= createCommit(serving))(...given);
+  };
+}
+
+type Commit = NonNullable<Runtime['commit']>;
+
+interface RunsParts {
+  readonly announce: Log;
+  readonly role: ExecutionRole;
+  readonly serving: (groups: readonly string[]) => Promise<ChainOptions>;
+}
+
 async function composeRuns(
   parts: GroupParts,
   enabled: readonly ComposedGroup[],
-  own: { readonly announce: Log; readonly role: ExecutionRole; readonly commit: Runtime['commit'] },
+  { serving, ...own }: RunsParts,
 ): Promise<Execution> {
   const [{ composeExecution }, { bodyCheck }] = await Promise.all([
     import('./execution.ts'),
@@ -155,7 +168,8 @@ async function composeRuns(
   const jobs = await jobsOf(parts, enabled);
   if (jobs.length > 0 && !parts.settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
   const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];
-  return composeExecution({ ...parts, ...own, jobs, upkeep });
+  const commit = commitBy(() => serving(['canonical']));
+  return composeExecution({ ...parts, ...own, jobs, upkeep, commit });
 }
 
 function needsRuntime(jobs: readonly JobPlugin[]): string {

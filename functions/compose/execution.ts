@@ -96,7 +96,7 @@ async function locksOf(settings: Settings): Promise<Locks | null> {
 }
 
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
-  const { settings, world, log, role, jobs = [], commit } = parts;
+  const { settings, world, log, role, jobs = [] } = parts;
   let opened: RecordStore | undefined;
   const store = async () => (opened = await parts.store.get());
   const { local, cloud } = await composeQueue(settings, world, () => opened);
@@ -110,7 +110,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
   if (handlers.length > 0) announceWorker(parts, workerId, plugins.length > 0);
-  const access = runAccessOf(settings);
+  const rules = rulesOf(parts);
   let started = false;
   const { runtime, engine, settle } = assembleRuns({
     store,
@@ -118,15 +118,13 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     world,
     node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
     registry,
-    ...rulesOf(settings),
+    ...rules,
     local,
     ...(cloud === null ? {} : { queue: cloud.queue }),
     usesReadyRuns: role === 'service',
     blobs: processBlobsOf(parts),
     log,
     saw: parts.damage.saw,
-    access,
-    commit,
     settlesDueRuns: () => started,
     handlers,
     engine: {
@@ -142,7 +140,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     jobs: { runtime, ...reserve },
     dependencies: {
       runtime,
-      access,
+      access: rules.access,
       upkeep,
       adapter: adapterOf(settings),
       pageTokens: pageTokensOf(parts),
@@ -232,9 +230,10 @@ function concurrencyLimitsOf({ execution }: Settings): ReadonlyMap<string, numbe
   return new Map(limited);
 }
 
-function rulesOf(settings: Settings) {
+function rulesOf({ settings, commit }: ExecutionParts) {
   const policies = productPoliciesOf(settings);
-  return { options: optionsOf(settings), policies, workerHandlers: workerHandlersOf(settings) };
+  const rules = { options: optionsOf(settings), policies, workerHandlers: workerHandlersOf(settings) };
+  return { ...rules, access: runAccessOf(settings), commit };
 }
 
 function workerHandlersOf(settings: Settings): WorkerHandlersOptions {

@@ -18,8 +18,8 @@ export function createCommit(serving: () => Promise<ChainOptions>): NonNullable<
       principal === null
         ? ({ kind: 'development', principal } as const)
         : ({ kind: 'workload', principal } as const);
-    const { get } = call;
-    const answer = await (await get())('commitCanonicalTransaction', { params: { tenantId }, body }, caller);
+    const made = await call.get();
+    const answer = await made('commitCanonicalTransaction', { params: { tenantId }, body }, caller);
     return answer.body;
   };
 }

@@ -30,6 +30,7 @@ import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
 import { describeStartKeys } from './execution-start-keys.ts';
 import { describeStartWaits } from './execution-start-waits.ts';
+import { describeSteps } from './execution-steps.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 import { describeTenantDeletion } from './execution-tenant-deletion.ts';
 import { describeTexts } from './execution-texts.ts';
@@ -84,6 +85,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeCooperation(conformance);
     describeFirstCheckpoints(conformance);
     describeHandlers(conformance);
+    describeSteps(conformance);
     describeRunLeases(conformance);
     describeSlowStore(conformance);
     // Operators:

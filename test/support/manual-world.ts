@@ -37,6 +37,11 @@ export class ManualWorld implements World {
     return this.#timers.length;
   }
 
+  /** When the next timer is due; `null` without one. */
+  get nextAt(): number | null {
+    return this.#timers.length === 0 ? null : Math.min(...this.#timers.map(({ dueAt }) => dueAt));
+  }
+
   /** Settles when code sets a timer; at once when one is set. */
   timerSet(): Promise<void> {
     if (this.#timers.length > 0) return Promise.resolve();

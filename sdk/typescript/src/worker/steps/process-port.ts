@@ -74,12 +74,12 @@ export async function runInProcess(definition: RunDefinition, context: ProcessCo
 }
 
 /** The error as the server knows it. Its own, which says that the run is parked, goes back as it came. */
-function endingOf({ failure }: ProcessCalls, error: unknown): unknown {
+function endingOf(steps: ProcessCalls, error: unknown): unknown {
   if (error instanceof WorkStopped) return error.cause ?? error;
   if (!(error instanceof RunFailure)) return error;
   const { failureClass, message, status, cause } = error;
   const { retryable } = error as { readonly retryable?: boolean };
-  return failure({
+  return steps.failure({
     failureClass,
     message,
     status,
