@@ -3,18 +3,29 @@ import type { PluginHandler } from '../../functions/runs/plugin.ts';
 import { isTerminal } from '../../functions/runs/run.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { defineHandler, type Steps } from '../../sdk/typescript/src/worker/index.ts';
+import type { Program } from '../../sdk/typescript/test/steps-program.ts';
 import type { ExecutionClient } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import { Stage } from './execution-stage.ts';
 
 type Start = Partial<Parameters<ExecutionClient['start']>[0]>;
-type Work = (steps: Steps, payload: Json) => unknown;
+type Run = (steps: Steps, payload: Json) => unknown;
+type Work = Run | { readonly id: string; readonly version?: string; readonly run: unknown };
 
 /** Handlers with steps that the process executes, and the effects of their steps. */
 export class StepsStage extends Stage {
   readonly effects: string[] = [];
+  readonly #draws: Uint8Array[] = [];
   /** Events that are raised some time after a run waits for their name. */
   readonly replies = new Map<string, { readonly afterMs: number; readonly payload: Json }>();
+
+  constructor(store: RecordStore) {
+    super(store);
+    const { bytes } = this.world.random;
+    // Ids and tokens have other sizes.
+    const drawn = (size: number) => (size === 16 || size === 4 ? this.#draws.shift() : undefined);
+    Object.assign(this.world, { random: { bytes: (size: number) => drawn(size) ?? bytes(size) } });
+  }
 
   /** Handlers of a plugin, made anew as after a start of the process. */
   plugin(works: Readonly<Record<string, Work>>) {
@@ -22,7 +33,12 @@ export class StepsStage extends Stage {
       pluginId: 'steps.plugin',
       name: 'Steps',
       version: '1.0.0',
-      handlers: Object.entries(works).map(([id, run]): PluginHandler => defineHandler({ id, run })),
+      handlers: Object.entries(works).map(
+        ([id, work]): PluginHandler =>
+          typeof work === 'function'
+            ? defineHandler({ id, run: work })
+            : defineHandler(work as { id: string; run: Run }),
+      ),
     };
   }
 
@@ -31,29 +47,54 @@ export class StepsStage extends Stage {
     this.effects.push(key);
   };
 
+  /** Answers the waits of a program, and draws what it names. */
+  play({ ops }: Program): void {
+    for (const { op, name, afterMs, payload, gives } of ops) {
+      if (op === 'event' && afterMs !== undefined && payload !== undefined)
+        this.replies.set(String(name), { afterMs, payload });
+      if (op === 'uuid') this.#draws.push(Buffer.from(String(gives).replaceAll('-', ''), 'hex'));
+      if (op === 'random') this.#draws.push(Buffer.from([Number(gives) * 256, 0, 0, 0]));
+    }
+  }
+
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.time.timers.after(ms, resolve));
   }
 
   /** Lets time pass from moment to moment until the run has ended. */
-  async drive(client: ExecutionClient, runId: string) {
-    for (let turn = 0; turn < 200; turn += 1) {
+  async drive(client: ExecutionClient | (() => ExecutionClient), runId: string) {
+    const clientNow = typeof client === 'function' ? client : () => client;
+    for (let turn = 0; turn < 300; turn += 1) {
       await this.quiet();
-      const run = await client.get(runId);
-      if (isTerminal(run.status)) return run;
-      const step = run.currentStep ?? '';
-      const reply = this.replies.get(step.replace('waiting:external_event:', ''));
-      if (run.status === 'waiting' && step.startsWith('waiting:external_event:') && reply !== undefined) {
-        await this.pass(reply.afterMs);
-        const name = step.replace('waiting:external_event:', '');
-        this.replies.delete(name);
-        await client.raise(runId, { name, payload: reply.payload });
-      } else if (run.status === 'waiting' && run.scheduledAtUtc !== null)
-        await this.pass(Math.max(Date.parse(run.scheduledAtUtc) - this.time.now, 0));
-      else await this.pass(Math.max((this.time.nextAt ?? this.time.now) - this.time.now, 0));
-      await this.settle(client.instance);
+      const now = clientNow();
+      try {
+        const run = await now.get(runId);
+        if (isTerminal(run.status)) return run;
+        await this.#goOn(now, run);
+        await this.settle(now.instance);
+        // Another process may have queued the run.
+        now.instance.engine.wake();
+      } catch (error) {
+        // The process has died in between.
+        if (clientNow() === now) throw error;
+      }
     }
-    throw new Error(`the run ${runId} does not end: ${JSON.stringify(await client.get(runId))}`);
+    throw new Error(`the run ${runId} does not end: ${JSON.stringify(await clientNow().get(runId))}`);
+  }
+
+  async #goOn(client: ExecutionClient, run: Awaited<ReturnType<ExecutionClient['get']>>): Promise<void> {
+    const { id, status, currentStep, scheduledAtUtc } = run;
+    const name = /^waiting:external_event:(.*)/.exec(currentStep ?? '')?.[1] ?? '';
+    const reply = this.replies.get(name);
+    if (status === 'waiting' && reply !== undefined) {
+      await this.pass(reply.afterMs);
+      await client.raise(id, { name, payload: reply.payload });
+      this.replies.delete(name);
+      return;
+    }
+    const next =
+      status === 'waiting' && scheduledAtUtc !== null ? Date.parse(scheduledAtUtc) : this.time.nextAt;
+    await this.pass(Math.max((next ?? this.time.now + 1_000) - this.time.now, 0));
   }
 
   async driven(client: ExecutionClient, handlerId: string, body: Start = {}) {

@@ -111,7 +111,7 @@ function processPort(
     clock: {
       now: () => steps.now(),
       after: (delayMs, callback) => steps.after(delayMs, callback),
-      random: () => new DataView(steps.randomBytes(4).slice().buffer).getUint32(0) / 2 ** 32,
+      random: () => new DataView(Uint8Array.from(steps.randomBytes(4)).buffer).getUint32(0) / 2 ** 32,
       uuid: () => uuidOf(steps.randomBytes(16)),
     },
     read: (key) => made(() => steps.read(key)),
