@@ -165,7 +165,6 @@ export function createRun(
     counted: false,
     ...(request.job === undefined ? {} : { job: request.job }),
     ...(request.parentId === undefined ? {} : { parentId: request.parentId }),
-    ...((request.checkpoints ?? []).length === 0 ? {} : { startedWithCheckpoints: true as const }),
     ...(request.cancelGraceMs === undefined ? {} : { cancelGraceMs: request.cancelGraceMs }),
     ...(request.startKey === undefined ? {} : { startKey: request.startKey }),
     ...(request.quiet === undefined ? {} : { quietBy: now + request.quiet.withinMs }),
