@@ -16,7 +16,7 @@ import {
   thrown,
   unhandled,
 } from './outcome.ts';
-import { isRunFailure, isSuspension, type PluginHandler } from './plugin.ts';
+import { isGivenBack, isRunFailure, isSuspension, type PluginHandler } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run, StoredValue } from './run.ts';
@@ -31,7 +31,7 @@ export interface HandlerExecution {
   readonly owner: RunOwner;
   readonly abort: AbortController;
   expiresAt: number;
-  /** When its cancellation was requested. The engine abandons a handler that ignores it for the length of a lease. */
+  /** When its cancellation was requested, or its grace ends. The engine abandons a handler that ignores it for the length of a lease. */
   cancelledAt: number | null;
   /** The lease is lost or the engine has abandoned the handler: it uses no slot, and nothing it still does counts. */
   isOver: boolean;
@@ -146,7 +146,7 @@ function outcomeOfError(
   runtime.saw?.(error);
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;
-  if (isDraining(error)) return 'drained';
+  if (isDraining(error) || isGivenBack(error)) return 'drained';
   if (isUnhandledRejection(error) && cancelledAt === null)
     return unhandled(error.reason, runtime.options.showsHandlerErrors);
   // The store failed for a moment, not the run: it is executed again when its lease is over.

@@ -281,8 +281,8 @@ export class Engine {
     const before = this.#running.get(run.id);
     if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
-    // A cooperative cancellation: the handler is executed to undo its work, and its signal says so from the start.
-    if (isBeingCancelled(run)) this.#cancel(execution);
+    // A cooperative cancellation: the handler is executed to undo its work, and its signal says so from the start. Its time is the grace.
+    if (isBeingCancelled(run)) this.#cancel(execution, run.cancelBy);
     this.#shares.hold(execution.owner);
     this.#renewal.arm();
     const handler = this.#handlers.get(run.handlerId);
@@ -301,8 +301,8 @@ export class Engine {
     return true;
   }
 
-  #cancel(execution: HandlerExecution): void {
-    execution.cancelledAt ??= this.#runtime.world.clock.now();
+  #cancel(execution: HandlerExecution, at = this.#runtime.world.clock.now()): void {
+    execution.cancelledAt ??= at;
     execution.abort.abort(CANCELLED);
   }
 

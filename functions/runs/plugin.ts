@@ -197,6 +197,18 @@ export class RunSuspended extends Error {
   }
 }
 
+/** The attempt ends without a result, and its run is given back. */
+export class RunGivenBack extends Error {
+  constructor() {
+    super('The run is given back');
+    this.name = 'RunGivenBack';
+  }
+}
+
+export function isGivenBack(error: unknown): boolean {
+  return legible(() => error instanceof RunGivenBack, false);
+}
+
 export function isSuspension(error: unknown): boolean {
   return legible(() => error instanceof RunSuspended, false);
 }

@@ -7,7 +7,7 @@ import { stopKindOf } from './cancellation.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkCheckpoint, checkCheckpointEvent, checkMoment, checkTrace } from './checks.ts';
 import { childRequest, childStartOf } from './child-request.ts';
-import { RunFailure, RunSuspended } from './plugin.ts';
+import { RunFailure, RunGivenBack, RunSuspended } from './plugin.ts';
 import { repeatWhileLeased } from './repeat.ts';
 import type { ChildOutcome } from './rules/child.ts';
 import { isLastAttempt } from './rules/complete.ts';
@@ -26,6 +26,7 @@ export function stepCallsOf(runtime: Runtime, attempt: Attempt): StepCalls {
   const { clock, random, timers } = runtime.world;
   return {
     isLastAttempt: isLastAttempt(run),
+    isDevelopment: runtime.options.showsHandlerErrors,
     eventsMax: limits.executionWaitNamesMax,
     now: () => clock.now(),
     after: (delayMs, callback) => timers.after(delayMs, callback),
@@ -36,6 +37,7 @@ export function stepCallsOf(runtime: Runtime, attempt: Attempt): StepCalls {
     },
     stopKind: () => stopKindOf(signal),
     failure: ({ failureClass, message, ...options }) => new RunFailure(failureClass, message, options),
+    givenBack: () => new RunGivenBack(),
     ...watchedCalls({ ...writesOf(runtime, attempt), ...waitsOf(runtime, attempt) }, refused),
     ...watchedCalls(childrenOf(runtime, attempt), refused),
   };
@@ -54,7 +56,7 @@ function writesOf(runtime: Runtime, { run, held, bounds }: Attempt): Writes {
     },
     async write({ content, ...rest }, event) {
       const checked = checkCheckpoint({ ...rest, content: content as Json });
-      const added = event === undefined ? {} : { added: checkCheckpointEvent(event, '/event') };
+      const added = event === null ? {} : { added: checkCheckpointEvent(event, '/event') };
       const write = { id: runtime.ids.next(), requestHash: '' };
       await repeated(() => checkpoint(runtime, held, { ...checked, ...added }, now(), write));
     },
@@ -105,11 +107,11 @@ function childrenOf(runtime: Runtime, { run, held, bounds }: Attempt): Children 
       const child = await repeated(() => childNow(runtime, run.id, runId));
       return child === 'active' ? null : outcomeOf(runtime, child);
     },
-    async waitForChild(runId, until) {
+    async waitForChild(runId, name, until) {
       const dueAt = until === null ? null : checkMoment(until, now());
       const write = { id: runtime.ids.next(), requestHash: '' };
       const { answer } = await repeated(() =>
-        waitForChildRun(runtime, held, { name: runId, runId, dueAt, write }, now()),
+        waitForChildRun(runtime, held, { name: checkName(name, '/name'), runId, dueAt, write }, now()),
       );
       if (answer === 'waits') throw new RunSuspended();
       return 'child' in answer ? outcomeOf(runtime, answer.child) : null;
@@ -123,6 +125,6 @@ async function outcomeOf(runtime: Runtime, child: ChildOutcome | null): Promise<
   if (status !== 'succeeded') return { status, failureClass, error };
   const result = await resultOfChild(runtime, child);
   if (result === undefined)
-    return { status: 'removed', failureClass: null, error: 'The result was removed with the child' };
+    return { status: 'removed', failureClass: null, error: 'Its result was removed with it' };
   return { status, result };
 }

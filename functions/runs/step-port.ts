@@ -7,12 +7,14 @@ import type { Json } from '../kernel/canonical-json.ts';
 export interface StepCalls extends StepClock {
   /** Whether the next failure of the run is final. */
   readonly isLastAttempt: boolean;
+  /** Whether authors get advice. */
+  readonly isDevelopment: boolean;
   /** The most names of one wait for events. */
   readonly eventsMax: number;
   /** `null` without a checkpoint of that key. */
   read(key: string): Promise<Json | null>;
   /** Stores a checkpoint. The event is added to the history in the same transaction. */
-  write(checkpoint: StepWrite, event?: StepEvent): Promise<void>;
+  write(checkpoint: StepWrite, event: StepEvent | null): Promise<void>;
   timer(name: string, fireAt: number): Promise<void>;
   /** The first event of one of the names, or `null` after `until`. */
   event(names: readonly string[], until: number | null): Promise<TakenEvent | null>;
@@ -21,7 +23,7 @@ export interface StepCalls extends StepClock {
   /** `null` while the child has not ended. */
   childOutcome(runId: string): Promise<StepChildOutcome | null>;
   /** Parks the run until the child has ended; `null` after `until`. */
-  waitForChild(runId: string, until: number | null): Promise<StepChildOutcome | null>;
+  waitForChild(runId: string, name: string, until: number | null): Promise<StepChildOutcome | null>;
   /** A transaction of the canonical store, with the rights of the plugin. */
   commit(tenantId: string, request: object): Promise<unknown>;
   record(event: StepEvent): Promise<void>;
@@ -30,6 +32,11 @@ export interface StepCalls extends StepClock {
   stopKind(): StopKind;
   /** An error that ends the attempt. */
   failure(ending: StepFailure): Error;
+  /**
+   * An error that ends the attempt without a result. A run whose cancellation is cooperative is executed again, to undo its work; another
+   * cancelled one ends.
+   */
+  givenBack(): Error;
 }
 
 export type StopKind = 'cancelled' | 'lease_lost' | 'stopping';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
 import vectors from '../../sdk/steps/vectors.json' with { type: 'json' };
-import { RunFailure, type Steps, Stop } from '../../sdk/typescript/src/worker/index.ts';
+import { RunFailure, type Steps, type StepWork, Stop } from '../../sdk/typescript/src/worker/index.ts';
 import { definitionOf, type Program } from '../../sdk/typescript/test/steps-program.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { dyingStore, StepsStage } from './execution-steps-stage.ts';
@@ -15,6 +15,7 @@ export function describeSteps(conformance: ExecutionConformance): void {
     describeJournals(conformance);
     describeChildren(conformance);
     describeUndo(conformance);
+    describeCancellation(conformance);
     describeDeaths(conformance);
   });
 }
@@ -67,7 +68,7 @@ function describeJournals({ store }: ExecutionConformance): void {
     const { id, result } = await stage.driven(client, 'h');
     expect(result).toEqual([1, 2]);
     const history = await client.history(id, { limit: 200 });
-    const named = history.filter(({ type }) => type === 'steps.settled').map(({ message }) => message);
+    const named = history.filter(({ type }) => type === 'step.completed').map(({ message }) => message);
     expect(named.join(', ')).toBe('a, b');
   });
 
@@ -100,9 +101,12 @@ function describeChildren({ store }: ExecutionConformance): void {
     };
     const client = stage.client({ plugins: [stage.plugin({ parent, ship })] });
     const { id } = await client.start({ handlerId: 'parent', scope, correlationId: 'c' });
+    await stage.quiet();
+    expect(await client.get(id)).toMatchObject({ status: 'waiting', currentStep: 'waiting:run:@child:ship' });
     const ended = await stage.drive(client, id);
     expect(ended).toMatchObject({
       status: 'succeeded',
+      attempt: 2,
       result: { first: { payload: { order: 7 }, parentRunId: id, tenant: 't' }, parent: id },
     });
     const [child] = (await client.list({ handlerId: 'ship' })).filter((run) => run.parentRunId === id);
@@ -168,6 +172,68 @@ function describeUndo({ store }: ExecutionConformance): void {
   });
 }
 
+function describeCancellation({ store }: ExecutionConformance): void {
+  const booked =
+    (stage: StepsStage) =>
+    async ({ step, waitForEvent }: Steps): Promise<Json> => {
+      const undo = (_: unknown, its: StepWork) => stage.effect(its);
+      await step('flight', stage.effect, { undo });
+      await step('hotel', () => stage.pause(5_000), { undo });
+      return waitForEvent('approval') as Promise<Json>;
+    };
+  const undone = ['flight', '@undo:hotel', '@undo:flight'];
+
+  test('undo their steps after a cooperative cancellation while they wait', async () => {
+    const stage = new StepsStage(store());
+    const client = stage.client({ plugins: [stage.plugin({ h: booked(stage) })] });
+    const { id } = await client.start({ handlerId: 'h', cancellation: 'cooperative' });
+    await stage.quiet();
+    await stage.pass(5_000);
+    expect(await client.get(id)).toMatchObject({ status: 'waiting' });
+    await client.cancel(id);
+    expect(await stage.drive(client, id)).toMatchObject({ status: 'cancelled', failureClass: 'cancelled' });
+    expect(stage.effects).toEqual(undone);
+  });
+
+  test('undo their steps after a cooperative cancellation while they work', async () => {
+    const stage = new StepsStage(store());
+    const client = stage.client({ plugins: [stage.plugin({ h: booked(stage) })] });
+    const { id } = await client.start({ handlerId: 'h', cancellation: 'cooperative' });
+    await stage.quiet();
+    await client.cancel(id);
+    expect(await stage.drive(client, id)).toMatchObject({ status: 'cancelled', attempt: 2 });
+    expect(stage.effects).toEqual(['flight', '@undo:flight']);
+  });
+
+  test('undo for as long as the grace lasts, also beyond a lease', async () => {
+    const stage = new StepsStage(store());
+    const slow = async ({ step, waitForEvent }: Steps): Promise<Json> => {
+      const undo = async (_: unknown, its: StepWork) => {
+        await stage.pause(70_000);
+        stage.effect(its);
+      };
+      await step('flight', stage.effect, { undo });
+      return waitForEvent('approval') as Promise<Json>;
+    };
+    const client = stage.client({ plugins: [stage.plugin({ h: slow })], leaseMs: 30_000 });
+    const { id } = await client.start({ handlerId: 'h', cancellation: 'cooperative' });
+    await stage.quiet();
+    await client.cancel(id);
+    expect(await stage.drive(client, id)).toMatchObject({ status: 'cancelled', attempt: 2 });
+    expect(stage.effects).toEqual(['flight', '@undo:flight']);
+  });
+
+  test('undo nothing where the cancellation is not cooperative', async () => {
+    const stage = new StepsStage(store());
+    const client = stage.client({ plugins: [stage.plugin({ h: booked(stage) })] });
+    const { id } = await client.start({ handlerId: 'h' });
+    await stage.quiet();
+    await client.cancel(id);
+    expect(await stage.drive(client, id)).toMatchObject({ status: 'cancelled', attempt: 1 });
+    expect(stage.effects).toEqual(['flight']);
+  });
+}
+
 function describeDeaths({ store }: ExecutionConformance): void {
   const approval =
     (stage: StepsStage) =>
@@ -175,12 +241,12 @@ function describeDeaths({ store }: ExecutionConformance): void {
       await step('charge', stage.effect);
       const its = (await waitForEvent('approval', { timeout: '7d' })) as { readonly by: string } | null;
       await sleep('cool-off', '1h');
-      const label = await invoke('label', { id: 'label' }, { order: 7 });
+      const label = (await invoke('label', { id: 'label' }, { order: 7 })) as Json;
       const sent = await map(['kim', 'ann'], {}, (to) => step(['mail', to], stage.effect));
-      return { by: its?.by ?? null, label, sent };
+      return { by: its?.by ?? null, label, sent: sent.length };
     };
   const label = (_: Steps, payload: Json) => ({ of: payload });
-  const result = { by: 'kim', label: { of: { order: 7 } }, sent: [null, null] };
+  const result = { by: 'kim', label: { of: { order: 7 } }, sent: 2 };
   const effects = ['charge', 'mail/ann', 'mail/kim'];
 
   /** `null` once the run makes fewer transactions. */

@@ -2,6 +2,7 @@ import type { ExecutionRun, JsonObject, JsonValue } from '../../generated/models
 import type { RunContext } from '../context.ts';
 import { RunFailure, type StopKind, WorkStopped } from '../errors.ts';
 import { legible } from '../legible.ts';
+import { eventOf } from './events.ts';
 import type { ChildOutcome, ChildRequest, StepPort, TakenEvent } from './ports.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
 
@@ -14,6 +15,7 @@ export interface ProcessContext {
 
 export interface ProcessCalls {
   readonly isLastAttempt: boolean;
+  readonly isDevelopment: boolean;
   readonly eventsMax: number;
   now(): number;
   after(delayMs: number, callback: () => void): () => void;
@@ -25,13 +27,13 @@ export interface ProcessCalls {
       readonly content: unknown;
       readonly metadata: Readonly<Record<string, string>>;
     },
-    event?: ProcessEvent,
+    event: ProcessEvent | null,
   ): Promise<void>;
   timer(name: string, fireAt: number): Promise<void>;
   event(names: readonly string[], until: number | null): Promise<TakenEvent | null>;
   startChild(child: ChildRequest): Promise<string>;
   childOutcome(runId: string): Promise<ChildOutcome | null>;
-  waitForChild(runId: string, until: number | null): Promise<ChildOutcome | null>;
+  waitForChild(runId: string, name: string, until: number | null): Promise<ChildOutcome | null>;
   commit(tenantId: string, request: object): Promise<unknown>;
   record(event: ProcessEvent): Promise<void>;
   log(level: 'info' | 'warning', message: string, error?: unknown): void;
@@ -43,6 +45,8 @@ export interface ProcessCalls {
     readonly retryable?: boolean;
     readonly cause?: unknown;
   }): Error;
+  /** The error of an attempt that gives its run back. */
+  givenBack(): Error;
 }
 
 interface ProcessEvent {
@@ -55,21 +59,54 @@ interface ProcessEvent {
 /** Executes a handler with steps in the process of a server, over the calls that this one gives. */
 export async function runInProcess(definition: RunDefinition, context: ProcessContext): Promise<JsonValue> {
   const { steps, signal } = context;
-  const over = new AbortController();
-  const stop = (kind: StopKind, cause?: unknown): WorkStopped => {
-    const stopped = new WorkStopped(kind, cause === undefined ? {} : { cause });
-    over.abort(stopped);
-    return stopped;
-  };
-  const ofServer = () => void stop(steps.stopKind());
+  const attempt = new ProcessAttempt();
+  const ofServer = () => void attempt.stop(steps.stopKind());
   if (signal.aborted) ofServer();
-  else signal.addEventListener('abort', ofServer, { once: true });
+  else signal.addEventListener('abort', ofServer);
   try {
-    return await runSteps(definition, processPort(context, over.signal, stop));
+    return await runSteps(definition, processPort(context, attempt));
   } catch (error) {
-    throw endingOf(steps, error);
+    throw attempt.isGivenBack ? steps.givenBack() : endingOf(steps, error);
   } finally {
     signal.removeEventListener('abort', ofServer);
+  }
+}
+
+class ProcessAttempt {
+  isGivenBack = false;
+  readonly #stopping = new AbortController();
+  readonly #calls = new AbortController();
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Aborted when no call can be made any more; unlike `signal` not when the run is to be cancelled. */
+  get calls(): AbortSignal {
+    return this.#calls.signal;
+  }
+
+  stop(kind: StopKind, cause?: unknown): WorkStopped {
+    const stopped = new WorkStopped(kind, cause === undefined ? {} : { cause });
+    if (kind !== 'cancelled') this.#calls.abort(stopped);
+    this.#stopping.abort(stopped);
+    return stopped;
+  }
+
+  giveBack(): void {
+    this.isGivenBack = !this.calls.aborted;
+    this.stop('stopping');
+  }
+
+  async call<T>(make: () => Promise<T>): Promise<T> {
+    this.calls.throwIfAborted();
+    try {
+      return await make();
+    } catch (error) {
+      if (isSuspension(error)) throw this.stop('suspended', error);
+      this.calls.throwIfAborted();
+      throw error;
+    }
   }
 }
 
@@ -77,78 +114,44 @@ export async function runInProcess(definition: RunDefinition, context: ProcessCo
 function endingOf(steps: ProcessCalls, error: unknown): unknown {
   if (error instanceof WorkStopped) return error.cause ?? error;
   if (!(error instanceof RunFailure)) return error;
-  const { failureClass, message, status, cause } = error;
-  const { retryable } = error as { readonly retryable?: boolean };
-  return steps.failure({
-    failureClass,
-    message,
-    status,
-    cause,
-    ...(retryable === undefined ? {} : { retryable }),
-  });
+  const { failureClass, message, status, retryable, cause } = error;
+  return steps.failure({ failureClass, message, status, retryable, cause });
 }
 
-function processPort(
-  context: ProcessContext,
-  signal: AbortSignal,
-  stop: (kind: StopKind, cause?: unknown) => WorkStopped,
-): StepPort {
+function processPort(context: ProcessContext, attempt: ProcessAttempt): StepPort {
   const { run, steps } = context;
-  const made = async <T>(call: () => Promise<T>): Promise<T> => {
-    // A handler may still keep the results of steps while its run is to be cancelled.
-    if (signal.aborted && !isCancelled(signal)) throw signal.reason;
-    try {
-      return await call();
-    } catch (error) {
-      if (isSuspension(error)) throw stop('suspended', error);
-      if (signal.aborted && !isCancelled(signal)) throw signal.reason;
-      throw error;
-    }
-  };
   return {
     run: { ...run, isLastAttempt: steps.isLastAttempt },
-    signal,
+    signal: attempt.signal,
+    over: attempt.calls,
+    isDevelopment: steps.isDevelopment,
     clock: {
       now: () => steps.now(),
       after: (delayMs, callback) => steps.after(delayMs, callback),
       random: () => new DataView(Uint8Array.from(steps.randomBytes(4)).buffer).getUint32(0) / 2 ** 32,
       uuid: () => uuidOf(steps.randomBytes(16)),
     },
-    read: (key) => made(() => steps.read(key)),
-    write: (write, news) => made(() => steps.write(write, eventOf(news))),
-    timer: (name, fireAt) => made(() => steps.timer(name, fireAt)),
-    event: (names, until) => made(() => steps.event(names, until)),
+    read: (key) => attempt.call(() => steps.read(key)),
+    write: (write, news) => attempt.call(() => steps.write(write, eventOf(news))),
+    timer: (name, fireAt) => attempt.call(() => steps.timer(name, fireAt)),
+    event: (names, until) => attempt.call(() => steps.event(names, until)),
     eventsMax: steps.eventsMax,
     children: {
-      start: (child) => made(() => steps.startChild(child)),
-      outcome: (runId) => made(() => steps.childOutcome(runId)),
-      async wait(runId) {
-        await made(() => steps.waitForChild(runId, null));
-      },
+      start: (child) => attempt.call(() => steps.startChild(child)),
+      outcome: (runId) => attempt.call(() => steps.childOutcome(runId)),
+      wait: (runId, name, until) => attempt.call(() => steps.waitForChild(runId, name, until)),
     },
-    commit: (tenantId, request) => made(() => steps.commit(tenantId, request)),
-    record: (event) => made(() => steps.record(event)),
+    commit: (tenantId, request) => attempt.call(() => steps.commit(tenantId, request)),
+    giveBack: () => attempt.giveBack(),
+    record: (event) => attempt.call(() => steps.record(event)),
     log: (level, message, error) => steps.log(level, message, error),
     context: context as unknown as RunContext,
   };
 }
 
-function isCancelled({ reason }: AbortSignal): boolean {
-  return reason instanceof WorkStopped && reason.kind === 'cancelled';
-}
-
 /** The server has its own class of this error, which the bundle of a plugin does not hold. */
 function isSuspension(error: unknown): boolean {
   return legible(() => error instanceof Error && error.name === 'RunSuspended', false);
-}
-
-/** Names in the history of the run; details are bounded by the service. */
-const NAMES_MAX = 16;
-
-function eventOf(news: readonly string[]): ProcessEvent | undefined {
-  if (news.length === 0) return undefined;
-  const steps = news.slice(0, NAMES_MAX);
-  return { type: 'steps.settled', message: steps.join(', '), details: { steps, count: news.length } };
 }
 
 /** Version 4 of RFC 9562. */
