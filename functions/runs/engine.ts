@@ -14,6 +14,7 @@ import { isBeingCancelled, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { type SlotClaim, SlotShares } from './slot-shares.ts';
+import { optionalName } from './text-checks.ts';
 
 export interface EngineOptions {
   readonly workerId: string;
@@ -58,6 +59,7 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #handlers: ReadonlyMap<string, PluginHandler>;
   readonly handlerIds: ReadonlySet<string>;
+  readonly #versions: ReadonlyMap<string, string>;
   readonly #running = new Map<string, HandlerExecution>();
   readonly #idleListeners = new Set<() => void>();
   readonly #stopping = new AbortController();
@@ -75,6 +77,7 @@ export class Engine {
     this.#handlers = handlers;
     this.#options = options;
     this.handlerIds = new Set(handlers.keys());
+    this.#versions = versionsOf(handlers.values());
     this.#shares = new SlotShares(
       options.concurrencyMax,
       (owner) => runtime.ready?.holdsOther(this.handlerIds, owner) === true,
@@ -109,7 +112,9 @@ export class Engine {
     const token = this.#newToken();
     const { workerId, leaseMs: ttlMs } = this.#options;
     const tokenHash = sha256(token);
-    const grant: RunLeaseGrant = { kind: 'process', workerId, tokenHash, ttlMs, concurrencyKey: null };
+    const handlerVersion = this.#versions.get(handlerId) ?? null;
+    const lease = { kind: 'process', workerId, tokenHash, ttlMs, concurrencyKey: null } as const;
+    const grant: RunLeaseGrant = { ...lease, handlerVersion };
     return {
       grant,
       execute: (run) => {
@@ -256,8 +261,17 @@ export class Engine {
   #wish(token: string): NextWish {
     const { workerId, leaseMs: ttlMs } = this.#options;
     const { handlerIds } = this;
+    const versions = this.#versions;
     const signal = this.#stopping.signal;
-    const holder = { kind: 'process', workerId, handlerIds, ttlMs, token, mayLease: always } as const;
+    const holder = {
+      kind: 'process',
+      workerId,
+      handlerIds,
+      versions,
+      ttlMs,
+      token,
+      mayLease: always,
+    } as const;
     return { ...holder, wait: null, isNotified: true, signal };
   }
 
@@ -326,4 +340,9 @@ export class Engine {
     // Search only if the local queue may have a run: a search costs a query.
     if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
   }
+}
+
+function versionsOf(handlers: Iterable<PluginHandler>): ReadonlyMap<string, string> {
+  const named = [...handlers].map(({ handlerId, version }) => [handlerId, optionalName(version, '/version')]);
+  return new Map(named.filter((each): each is [string, string] => each[1] !== null));
 }

@@ -28,6 +28,8 @@ export interface LeaseWish {
   readonly token: string;
   /** Version of the worker's handlers; absent or `null` if it names none. */
   readonly handlerVersion?: string | null;
+  /** Versions by handler, where the holder executes several. */
+  readonly versions?: ReadonlyMap<string, string>;
   /** Whether the caller may receive this run now: by its identity, or by the share of the run's owner. */
   readonly mayLease: (run: Run) => boolean;
   /** The share of the engine's slots; absent where no share bounds the call. */
@@ -216,7 +218,7 @@ function decideLease(
   if (sharing === null && due.startKey !== undefined && due.status === 'queued') return refused('keyed');
   const slot = sharing === null ? 'free' : sharing.stateOf(found, due, now);
   if (slot !== 'free') return waiting({ wish, now, sharing }, slot, due, settled);
-  const leased = leaseRun(due, grantOf(wish, sharing), now);
+  const leased = leaseRun(due, grantOf(wish, sharing, due.handlerId), now);
   if (leased === null) return refused('not-due');
   // Claim last: only a rival or the store can refuse the run after it, so that few claims are released unused.
   wish.share?.claim(slotOwner(due));
@@ -241,8 +243,9 @@ function waiting(
   return { change: wish.delivered === true ? settled : null, result };
 }
 
-function grantOf(wish: LeaseWish, sharing: Sharing | null): RunLeaseGrant {
-  const { kind, workerId, token, ttlMs, handlerVersion = null } = wish;
+function grantOf(wish: LeaseWish, sharing: Sharing | null, handlerId: string): RunLeaseGrant {
+  const { kind, workerId, token, ttlMs, versions } = wish;
+  const handlerVersion = versions?.get(handlerId) ?? wish.handlerVersion ?? null;
   const concurrencyKey = sharing?.concurrencyKey ?? null;
   return { kind, workerId, tokenHash: sha256(token), ttlMs, concurrencyKey, handlerVersion };
 }

@@ -30,6 +30,8 @@ export interface PluginHandler {
   readonly handlerId: string;
   readonly displayName?: string;
   readonly description?: string;
+  /** Version of its code, which a run shows. */
+  readonly version?: string;
   /** Attempts of a run whose request states none. Default 1. */
   readonly maxAttempts?: number;
   /** Runs of all handlers with the same key are executed one after another. */

@@ -83,7 +83,7 @@ export class StepsStage extends Stage {
   }
 
   async #goOn(client: ExecutionClient, run: Awaited<ReturnType<ExecutionClient['get']>>): Promise<void> {
-    const { id, status, currentStep, scheduledAtUtc } = run;
+    const { id, status, currentStep } = run;
     const name = /^waiting:external_event:(.*)/.exec(currentStep ?? '')?.[1] ?? '';
     const reply = this.replies.get(name);
     if (status === 'waiting' && reply !== undefined) {
@@ -92,9 +92,11 @@ export class StepsStage extends Stage {
       this.replies.delete(name);
       return;
     }
-    const next =
-      status === 'waiting' && scheduledAtUtc !== null ? Date.parse(scheduledAtUtc) : this.time.nextAt;
-    await this.pass(Math.max((next ?? this.time.now + 1_000) - this.time.now, 0));
+    // The run may wait for a child, and the child for a moment.
+    const waiting = status === 'waiting' ? [run, ...(await client.list({ status }))] : [];
+    const due = waiting.flatMap(({ scheduledAtUtc: at }) => (at === null ? [] : [Date.parse(at)]));
+    const next = due.length > 0 ? Math.min(...due) : (this.time.nextAt ?? this.time.now + 1_000);
+    await this.pass(Math.max(next - this.time.now, 0));
   }
 
   async driven(client: ExecutionClient, handlerId: string, body: Start = {}) {

@@ -49,6 +49,7 @@ function describeJournals({ store }: ExecutionConformance): void {
       const client = stage.client({ plugins: [plugin] });
       const ended = await stage.driven(client, handler);
       expect(ended).toMatchObject({
+        handlerVersion: program.version ?? '1',
         status: program.ends === undefined ? 'succeeded' : 'failed',
         error: program.ends ?? null,
       });
