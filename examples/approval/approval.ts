@@ -26,13 +26,15 @@ export type SignedNotice = { readonly text: string; readonly signature: string }
 const CALLBACK_TIMEOUT_MS = 10_000;
 
 /** Runs again from its beginning after the wait, a crash or a retry: checkpoints hold the completed steps. */
-async function approve(run: RunContext): Promise<Json> {
-  const { order, cents, approvalSeconds } = run.payload as Payment;
+async function approve(context: RunContext): Promise<Json> {
+  const { order, cents, approvalSeconds } = context.payload as Payment;
   // The period starts with the first execution; a later execution keeps its end.
-  const { until } = await kept(run, 'asked', async () => ({ until: Date.now() + approvalSeconds * 1000 }));
-  const decision = await kept(run, 'decision', () => decide(run, new Date(until)));
-  const signed = await notifyBooks(run, { runId: run.runId, order, cents, ...decision });
-  await run.putArtifact({ name: 'decision', content: signed });
+  const { until } = await kept(context, 'asked', async () => ({
+    until: Date.now() + approvalSeconds * 1000,
+  }));
+  const decision = await kept(context, 'decision', () => decide(context, until));
+  const signed = await notifyBooks(context, { runId: context.run.id, order, cents, ...decision });
+  await context.putArtifact({ name: 'decision', content: signed });
   if (decision.verdict === 'expired') {
     // Not retryable: another attempt would find the same.
     throw new RunFailure('validation', 'No decision came in time', { status: 'timed_out' });
@@ -41,8 +43,9 @@ async function approve(run: RunContext): Promise<Json> {
 }
 
 /** Ends this execution by throwing, until a decision arrives or the period ends. */
-async function decide(run: RunContext, until: Date): Promise<Decision> {
-  const { event } = await run.waitForExternalEvent('approval', { timeoutAt: until });
+async function decide(context: RunContext, until: number): Promise<Decision> {
+  const timeoutSeconds = Math.max(0, until - Date.now()) / 1000;
+  const event = await context.waitForExternalEvent('approval', { timeoutSeconds });
   if (event === null) return { verdict: 'expired', by: null };
   const { verdict, by } = event.payload as Decision;
   if ((verdict === 'approved' || verdict === 'rejected') && typeof by === 'string') return { verdict, by };
@@ -53,16 +56,16 @@ async function decide(run: RunContext, until: Date): Promise<Decision> {
  * The callback. Its idempotency key is the run's id, the same in every attempt, so the books accept the decision
  * once. A failure that may pass is `transient`, and the run's retry policy sets the time of the next attempt.
  */
-async function notifyBooks(run: RunContext, notice: Notice): Promise<SignedNotice> {
+async function notifyBooks({ run, signal: stopped }: RunContext, notice: Notice): Promise<SignedNotice> {
   const body = JSON.stringify(notice);
-  const headers = { 'content-type': 'application/json', 'idempotency-key': run.runId };
-  const signal = AbortSignal.any([run.signal, AbortSignal.timeout(CALLBACK_TIMEOUT_MS)]);
+  const headers = { 'content-type': 'application/json', 'idempotency-key': run.id };
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(CALLBACK_TIMEOUT_MS)]);
   let answer: { readonly status: number; readonly text: string };
   try {
     const response = await fetch(callbackAddress(), { method: 'POST', headers, body, signal });
     answer = { status: response.status, text: await response.text() };
   } catch (cause) {
-    run.signal.throwIfAborted();
+    stopped.throwIfAborted();
     // It is unknown whether the books accepted the notice: the next attempt sends the same key.
     throw new RunFailure('transient', 'The books did not answer', { cause });
   }
@@ -83,10 +86,10 @@ function callbackAddress(): string {
 }
 
 /** Stores the result of `make` as a checkpoint; later executions of the run read it. */
-async function kept<T extends Json>(run: RunContext, key: string, make: () => Promise<T>): Promise<T> {
-  const known = await run.readCheckpoint(key);
+async function kept<T extends Json>(context: RunContext, key: string, make: () => Promise<T>): Promise<T> {
+  const known = await context.readCheckpoint(key);
   if (known !== null) return known.content as T;
   const made = await make();
-  await run.writeCheckpoint(key, made);
+  await context.checkpoint(key, made);
   return made;
 }
