@@ -177,11 +177,6 @@ export function isCancelling(reason: unknown): boolean {
   return reason instanceof WorkStopped && reason.kind === 'cancelled';
 }
 
-/** Whether the run is to be cancelled, and not lost. */
-export function isCancelling(reason: unknown): boolean {
-  return reason instanceof WorkStopped && reason.kind === 'cancelled';
-}
-
 /** Errors that a handler cannot handle. */
 function isHalting(error: unknown): boolean {
   return error instanceof ChangedCode || error instanceof AmbiguousName;
