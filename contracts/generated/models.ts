@@ -1470,16 +1470,10 @@ export type ExecutionRunStatus =
 /** The result with which a handler completes a run. */
 export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
 
-/**
- * The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. The kind
- * `run` is preview.
- */
+/** The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. */
 export type ExecutionWaitKind = 'external_event' | 'timer' | 'run';
 
-/**
- * How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. `run` is preview:
- * it answers only waits of that kind.
- */
+/** How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. */
 export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'run' | 'timed_out';
 
 /** How a child run ended. `unknown`: the waiting run has no such child. */
@@ -1588,37 +1582,14 @@ export type ExecutionRunRequest = {
    * entries)
    */
   readonly tags?: { readonly [name: string]: string } | null;
-  /** Preview: any release may change it. How a cancellation ends the run; `immediate` when absent. */
+  /** How a cancellation ends the run; `immediate` when absent. */
   readonly cancellation?: ExecutionCancellation | null;
   /**
-   * Preview: any release may change it. How long the handler may work after a cancellation was requested, in
-   * seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0, at
-   * most 86400, 300 when absent)
+   * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
+   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
-  /**
-   * Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most as
-   * many are executed at a time as the deployment allows for the handler, one unless it says otherwise. The
-   * others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
-   */
-  readonly concurrencyKey?: string | null;
-  /**
-   * Preview: any release may change it. Puts the run off until no other such start with its `concurrencyKey`,
-   * which is needed, has come for this time, in seconds; fractions allowed. While a run of the key is put
-   * off, the start replaces its payload and its moment, and the answer is that run with `replaced`. (1 to
-   * 604800)
-   */
-  readonly startAfterQuietSeconds?: number | null;
-  /**
-   * Preview: any release may change it. The longest time that later starts may put the run off, from the
-   * first start on, in seconds; fractions allowed. At least `startAfterQuietSeconds`, and ten times that when
-   * absent. The first start decides. (1 to 604800)
-   */
-  readonly startWithinSeconds?: number | null;
-  /**
-   * Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
-   * items)
-   */
+  /** Checkpoints that the run begins with, each key once. (at most 32 items) */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
@@ -1711,21 +1682,8 @@ export type ExecutionRun = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /**
-   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
-   * runs. (1 to 160 characters)
-   */
+  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
   readonly parentRunId?: string;
-  /**
-   * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
-   * characters)
-   */
-  readonly concurrencyKey?: string;
-  /**
-   * Preview: any release may change it. True if the start replaced payload and moment of this run, which
-   * another start had made; absent otherwise.
-   */
-  readonly replaced?: boolean;
   /**
    * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
    * any. A worker then reads them in the first attempt too. (at least 1)
@@ -1903,10 +1861,7 @@ export type ExecutionWaitResult = {
   readonly event: ExecutionExternalEvent | null;
   /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
-  /**
-   * Preview: any release may change it. The end of the run that the wait was for; absent for every other
-   * outcome.
-   */
+  /** The end of the run that the wait was for; absent for every other outcome. */
   readonly run?: ExecutionChildRunOutcome;
 };
 
@@ -2260,8 +2215,8 @@ export type ExecutionExternalWorkerWaitRequest = {
    */
   readonly names?: readonly string[] | null;
   /**
-   * Preview: any release may change it. The child run to wait for: required for the kind `run`, and refused
-   * for the others. 1 to 160 UTF-16 units after trimming. (1 to 400 characters)
+   * The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16 units
+   * after trimming. (1 to 400 characters)
    */
   readonly runId?: string | null;
   /**
@@ -2320,15 +2275,9 @@ export type ExecutionChildRunRequest = {
   readonly cancellation?: ExecutionCancellation | null;
   /**
    * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-   * one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
+   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
-  /**
-   * Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most as
-   * many are executed at a time as the deployment allows for the handler, one unless it says otherwise. The
-   * others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
-   */
-  readonly concurrencyKey?: string | null;
   /** Checkpoints that the run begins with, each key once. (at most 32 items) */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
 };
@@ -2502,16 +2451,13 @@ export type ExecutionExternalWorkerCompletion = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /**
-   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
-   * runs. (1 to 160 characters)
-   */
+  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
   readonly parentRunId?: string;
   /**
-   * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
-   * characters)
+   * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
+   * any. A worker then reads them in the first attempt too. (at least 1)
    */
-  readonly concurrencyKey?: string;
+  readonly firstCheckpoints?: number;
   /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };
