@@ -17,6 +17,7 @@ const pageMax = 200;
 export interface RunFilter {
   readonly status?: string;
   readonly handler?: string;
+  readonly handlerVersion?: string;
   readonly plugin?: string;
   readonly correlation?: string;
   readonly after?: string;
@@ -35,6 +36,7 @@ export function withFilter(command: Command): Command {
       ]),
     )
     .option('--handler <id>', 'only runs of this handler')
+    .option('--handler-version <version>', 'only runs whose last lease named this version')
     .option('--plugin <id>', 'only runs of this plugin')
     .option('--correlation <id>', 'only runs of this correlation id')
     .option('--after <time>', 'only runs created at this moment or later, such as 2026-01-31T00:00:00Z')
@@ -56,8 +58,17 @@ export function withFilter(command: Command): Command {
 
 /** The given options alone, in one order: two equal filters have equal JSON. */
 export function filterGiven(filter: RunFilter): Readonly<Record<string, string | readonly string[]>> {
-  const { status, handler, plugin, correlation, after, before, olderThan, tag } = filter;
-  const given = Object.entries({ status, handler, plugin, correlation, after, before, olderThan });
+  const { status, handler, handlerVersion, plugin, correlation, after, before, olderThan, tag } = filter;
+  const given = Object.entries({
+    status,
+    handler,
+    handlerVersion,
+    plugin,
+    correlation,
+    after,
+    before,
+    olderThan,
+  });
   return {
     ...Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
     ...(tag.length === 0 ? {} : { tag }),
@@ -81,13 +92,14 @@ export function readRuns(
 }
 
 function filterParams(filter: RunFilter, now: number): string[] {
-  const { status, handler, plugin, correlation, after, before, olderThan, tag } = filter;
+  const { status, handler, handlerVersion, plugin, correlation, after, before, olderThan, tag } = filter;
   if (before !== undefined && olderThan !== undefined)
     throw new ToolError('--before and --older-than are two forms of the same filter.', exitCodes.usage);
   const until = olderThan === undefined ? before : new Date(now - durationMs(olderThan)).toISOString();
   const given = Object.entries({
     status,
     handlerId: handler,
+    handlerVersion,
     pluginId: plugin,
     correlationId: correlation,
     createdAfterUtc: after,

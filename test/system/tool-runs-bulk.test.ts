@@ -220,15 +220,32 @@ describe('svc runs rerun, by a filter', () => {
     });
   });
 
-  test('names a run whose journal lacks the step, and goes on', async () => {
+  test('names runs that cannot begin from the step, and goes on', async () => {
     const [id = ''] = await started('s', 1);
     await client.cancelExecutionRun(id);
+    // A worker that is not a kit may have written any journal.
+    const forged = { k: 'a', t: 'step', ref: '..' };
+    const ship = { k: 'ship', t: 'step', v: 1 };
+    const head = { k: '@', t: 'mark', v: { format: 1, handler: 'h', version: '1' } };
+    const journals = [[head, forged, ship], [head, { k: 1 }], 'text', [head, ship]];
+    const ids: string[] = [];
+    for (const content of journals) {
+      const checkpoints = [{ key: 'svc.steps.0', content }];
+      const run = await client.startExecutionRun({ handlerId: 'h', tags: { group: 's' }, checkpoints });
+      ids.push((await client.cancelExecutionRun(run.id)).id);
+    }
     const filter = ['--status', 'cancelled', '--tag', 'group=s', '--yes'];
     const done = await svc('runs', 'rerun', ...filter, '--from', 'ship');
-    expect(done).toMatchObject({ code: 1, stdout: '' });
-    expect(done.stderr).toBe(
-      `${id}: The run has no journal of steps: without --from it runs whole.\n0 of 1 run were run again.\n`,
-    );
+    expect(done.code).toBe(1);
+    expect(done.stdout).toMatch(new RegExp(`^${ids[3]}  \\d+  queued\n$`));
+    const refusals = done.stderr.trimEnd().split('\n');
+    expect(refusals.pop()).toBe('1 of 5 runs was run again.');
+    expect(refusals.toSorted()).toEqual([
+      `${id}: The run has no journal of steps: without --from it runs whole.`,
+      expect.stringContaining(`${ids[0]}: the parameter key cannot be ..`),
+      `${ids[1]}: The journal of the run holds an entry that this kit cannot read: --json prints it as it is.`,
+      `${ids[2]}: A segment of the journal of the run is no list: --json prints it as it is.`,
+    ]);
   });
 });
 

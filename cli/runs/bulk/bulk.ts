@@ -177,11 +177,11 @@ async function carryOut(ids: readonly string[], { header, work, options, writer 
 /** The refusal of one run. A failure that concerns every run ends the command. */
 function refusalOf(error: unknown): string {
   if (!(error instanceof ToolError)) throw error;
-  const isOfRun =
+  const isOfAll =
     error instanceof Refused
-      ? error.status !== 401 && error.status < 500 && !error.isLater
-      : error.exitCode === exitCodes.notFound || error.exitCode === exitCodes.conflict;
-  if (!isOfRun) throw error;
+      ? error.status === 401 || error.status >= 500 || error.isLater
+      : error.exitCode === exitCodes.unavailable || error.exitCode > 128;
+  if (isOfAll) throw error;
   return error.message;
 }
 

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../sdk/typescript/src/generated/models.ts';
 import { isSettled } from '../../../sdk/typescript/src/worker/steps/entries.ts';
+import { Stop } from '../../../sdk/typescript/src/worker/steps/faults.ts';
 import { Journal, type SegmentWrite } from '../../../sdk/typescript/src/worker/steps/journal.ts';
 import { exitCodes, ToolError } from '../../output.ts';
 import { readJournal, stepKeys, undoKey, valueKeys } from './entries.ts';
@@ -35,7 +36,12 @@ export function cutJournal(segments: readonly JsonValue[], from: string): CutJou
   );
   const kept = before.filter((entry) => entry.t !== 'undo' && entry.k !== '@ending' && isSettled(entry));
   const begun = Journal.of([], head);
-  for (const entry of kept) begun.put(entry);
+  try {
+    for (const entry of kept) begun.put(entry);
+  } catch (error) {
+    if (error instanceof Stop) throw new ToolError(error.message, exitCodes.conflict, { cause: error });
+    throw error;
+  }
   const keys = new Set(kept.map(({ k }) => k));
   const undone = new Set(entries.filter(({ t }) => t === 'undo').map(({ k }) => k));
   return {

@@ -57,6 +57,11 @@ test('undoing is shown with its step, and the reason apart', () => {
   expect(endingIn(readJournal([]))).toBeNull();
 });
 
+test('an ending of another shape stops no table', () => {
+  const ending = { k: '@ending', t: 'mark', v: null, at: 1 };
+  expect(endingIn(readJournal([[head, ending] as unknown as JsonValue]))).toBe('undefined: undefined');
+});
+
 test('a moment that is none is left out', () => {
   const journal = readJournal([
     [head, { k: 'a', t: 'step', v: 1, ms: 1, at: 1e300 }] as unknown as JsonValue,

@@ -22,8 +22,11 @@ export function journalRows({ entries }: ReadJournal): readonly JournalRow[] {
 
 /** The error with which the run ends, and for which it undoes its steps; null without one. */
 export function endingIn({ entries }: ReadJournal): string | null {
-  const value = entries.find(({ k }) => k === '@ending')?.v as Entry['e'];
-  return value === undefined ? null : `${value.name}: ${value.message}`;
+  const value = entries.find(({ k }) => k === '@ending')?.v;
+  if (value === undefined) return null;
+  // A worker that is not a kit may have written another value.
+  const { name, message } = (value ?? {}) as { readonly name?: unknown; readonly message?: unknown };
+  return `${String(name)}: ${String(message)}`;
 }
 
 function rowOf(entry: Entry, undos: ReadonlyMap<string, Entry>): JournalRow {
