@@ -85,7 +85,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'unread-journal': {
     about: 'the second attempt does not read the journal',
-    edits: [{ file: 'writer.ts', from: `if (run.attempt <= 1)`, to: `if (run.attempt <= 2)` }],
+    edits: [{ file: 'writer.ts', from: `run.attempt <= 1`, to: `run.attempt <= 2` }],
     judge: 'handlers',
     shows: /takes effect 2 times/,
   },
