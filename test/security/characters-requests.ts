@@ -144,6 +144,19 @@ const special: Readonly<Record<string, Special>> = {
   // The next request finds the trace again.
   pruneTraces: { variants: () => [{ body: { olderThan: null, keepLatest: 0, dryRun: true } }] },
   waitExternalExecutionLease: { body: () => ({ timeoutAtUtc: later }) },
+  putExternalExecutionLeaseCheckpoint: { variants: ({ mark }) => [{ body: { event: { message: mark } } }] },
+  startExternalExecutionLeaseChild: {
+    body: ({ mark }) => ({ writeId: randomUUID(), child: { handlerId: HANDLER, payload: { mark } } }),
+    variants: ({ mark }) => [
+      { body: { writeId: 'b', child: { handlerId: HANDLER, cancelWithParent: true, tags: { mark } } } },
+      {
+        body: {
+          writeId: 'c',
+          child: { handlerId: HANDLER, checkpoints: [{ key: mark, content: { mark } }] },
+        },
+      },
+    ],
+  },
 };
 
 /** Members of a body that carry the names of a party; free content keeps its members. */

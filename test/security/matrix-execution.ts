@@ -125,6 +125,8 @@ export function executionRequest({ id, authorizationClass }: Entry): {
   // One body for all of them: what an operation does not take is left out where the request is written.
   const proof = { leaseKey: 'external-worker-run-x', leaseToken: 'x', workerId: own.worker };
   const more = {
+    writeId: 'matrix',
+    child: { handlerId: own.handler },
     update: {},
     type: 'x',
     artifact: { name: 'x', text: 'x' },

@@ -12,7 +12,10 @@ const rules = (
   'minItems maxItems uniqueItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum ' +
   'anyOf oneOf discriminator x-svc-max-bytes x-svc-binary'
 ).split(' ');
-const annotations = 'title description default examples deprecated x-svc-sparse x-svc-verbatim'.split(' ');
+const annotations =
+  'title description default examples deprecated x-svc-sparse x-svc-verbatim x-svc-preview x-svc-preview-values'.split(
+    ' ',
+  );
 const known = new Set([...rules, ...annotations]);
 
 /** The models of a contract, with a judge of its own: the validators that the service uses are not asked. */
@@ -26,6 +29,7 @@ export class SchemaSet {
     this.#ajv = new Ajv2020({ strict: true, ownProperties: true, discriminator: true });
     this.#ajv.addFormat('date-time', isDateTime);
     this.#ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary', 'x-svc-verbatim']);
+    this.#ajv.addVocabulary(['x-svc-preview', 'x-svc-preview-values']);
     this.#ajv.addSchema({ $id: 'set', $defs: models });
   }
 
