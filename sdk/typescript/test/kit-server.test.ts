@@ -3,7 +3,7 @@ import type { ExecutionRun } from '../src/index.ts';
 import { defineHandler, type NamedHandler, RunFailed, Stop, start } from '../src/worker/index.ts';
 import { moment, type Way, WorkPlace } from './worker-stage.ts';
 
-/** What handlers with steps gain from the members of the server for them. */
+/** Handlers with steps use the members of the server for them. */
 
 let place: WorkPlace;
 beforeAll(async () => {

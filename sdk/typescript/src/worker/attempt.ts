@@ -1,12 +1,11 @@
 import type { SvcClient } from '../client.ts';
-import { ConflictError } from '../errors.ts';
 import type { ExecutionExternalWorkerLease } from '../generated/models.ts';
 import type { Settings } from '../options.ts';
 import { type StopKind, WorkStopped } from './errors.ts';
 import type { Logger } from './log.ts';
 import type { KeptLease, LeaseListener } from './renewals.ts';
 import type { Proof } from './renewer.ts';
-import { mayPass, untilKnown } from './repeat.ts';
+import { isLost, mayPass, untilKnown } from './repeat.ts';
 
 /** The reasons that end an attempt before its handler returns. */
 export type EarlyEnd = Exclude<StopKind, 'cancelled'>;
@@ -69,11 +68,6 @@ export class Attempt {
   /** Aborted when no call can be made any more; unlike `signal` not when the run is to be cancelled. */
   get calls(): AbortSignal {
     return this.#calls.signal;
-  }
-
-  /** Whether the service has the preview members of leases, waits, checkpoints and completions, and child runs. */
-  get knowsSteps(): boolean {
-    return knowsSteps(this.lease);
   }
 
   get isCancelled(): boolean {
@@ -199,16 +193,4 @@ export class Attempt {
     const its = { level, message, runId, handlerId, attempt };
     this.#settings.log(error === undefined ? its : { ...its, error });
   }
-}
-
-export function knowsSteps({ isLastAttempt }: ExecutionExternalWorkerLease): boolean {
-  // A server of release 0.6.0 does not send the member.
-  return typeof (isLastAttempt as unknown) === 'boolean';
-}
-
-/** Whether the service says that the lease is stale or over. */
-export function isLost(error: unknown): boolean {
-  return (
-    error instanceof ConflictError && (error.code === 'lease_stale' || error.code === 'lease_not_active')
-  );
 }

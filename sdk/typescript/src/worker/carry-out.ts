@@ -1,12 +1,13 @@
 import type { ExecutionRun, ExecutionRunResult } from '../generated/models.ts';
-import { type Attempt, isLost } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import { contextOf } from './context.ts';
 import { WorkNotDoneError } from './errors.ts';
+import { knowsSteps } from './newer-members.ts';
 import type { NextRuns } from './next-runs.ts';
 import type { WorkerSettings } from './options.ts';
 import { cancelled, failed, failureFrom, isRunFailure, succeeded } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
-import { isRefusedContent } from './repeat.ts';
+import { isLost, isRefusedContent } from './repeat.ts';
 
 /** How an attempt ended: the service has its result, or its run is parked on a wait. */
 export type Carried = 'executed' | 'suspended';
@@ -52,7 +53,7 @@ async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<Exe
   const handler = settings.handlers.get(run.handlerId);
   if (handler === undefined) return failed('handler_missing', 'The worker has no such handler');
   // A run that is leased after its cancellation was requested is leased for its handler to undo its work.
-  if (attempt.isCancelled && !(run.cancellationRequested && attempt.knowsSteps)) return cancelled();
+  if (attempt.isCancelled && !(run.cancellationRequested && knowsSteps(attempt.lease))) return cancelled();
   try {
     attempt.log('debug', 'the run begins');
     return succeeded(await handler(contextOf(attempt, settings.client, settings.connection.world)));
@@ -61,7 +62,7 @@ async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<Exe
       attempt.log('error', 'the handler failed', error);
     // A server of release 0.5.0 does not send the member.
     const showsText: unknown = attempt.lease.showsHandlerErrors;
-    return failureFrom(error, { showsText: showsText === true, knowsRetryable: attempt.knowsSteps });
+    return failureFrom(error, { showsText: showsText === true, knowsRetryable: knowsSteps(attempt.lease) });
   }
 }
 

@@ -71,7 +71,7 @@ export type TimerWait = { readonly payload?: JsonInput } & (
   | { readonly fireAt: Date }
 );
 
-/** What the kit has behind the context of a run. */
+/** The objects behind the context of a run. */
 export interface ContextParts {
   readonly client: SvcClient;
   readonly world: World;

@@ -1,6 +1,11 @@
 import type { ExecutionExternalWorkerLease } from '../generated/models.ts';
-import { knowsSteps } from './attempt.ts';
 import { isRefusedContent } from './repeat.ts';
+
+/** Whether the service has the preview members of leases, waits, checkpoints and completions, and child runs. */
+export function knowsSteps({ isLastAttempt }: ExecutionExternalWorkerLease): boolean {
+  // A server of release 0.6.0 does not send the member.
+  return typeof (isLastAttempt as unknown) === 'boolean';
+}
 
 /** Members of a request for a run that a server of release 0.6.0 refuses. */
 export interface LeaseMembers {

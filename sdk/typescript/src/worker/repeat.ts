@@ -1,4 +1,4 @@
-import { APIConnectionError, APIResponseError, APIStatusError } from '../errors.ts';
+import { APIConnectionError, APIResponseError, APIStatusError, ConflictError } from '../errors.ts';
 import { pause, type World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
 import { legible } from './legible.ts';
@@ -43,6 +43,13 @@ function isPassing(error: unknown): boolean {
   if (error instanceof APIConnectionError || error instanceof APIResponseError) return true;
   if (!(error instanceof APIStatusError)) return false;
   return error.status >= 500 || error.status === 429 || error.status === 408;
+}
+
+/** Whether the service says that the lease is stale or over. */
+export function isLost(error: unknown): boolean {
+  return (
+    error instanceof ConflictError && (error.code === 'lease_stale' || error.code === 'lease_not_active')
+  );
 }
 
 const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);

@@ -132,18 +132,13 @@ class RunWorker implements SvcWorker {
     this.#stopping.signal.throwIfAborted();
     const { client, connection, workerId, handlers, leaseMs, unknown, newer } = this.#settings;
     const waitMs = 'runId' in wish ? 0 : wish.waitSeconds * 1_000;
-    const { world } = connection;
+    const { timeout: limit, world } = connection;
     const sentAt = world.now();
     this.#askedAt = sentAt;
     const request = { workerId, handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...wish };
-    const timeout = waitMs + Math.min(CALL_MS_MAX, connection.timeout);
-    const lease = await newer.leaseWith((members) =>
-      unknown.answerOf(
-        client.leaseExternalExecutionRun(
-          { ...request, ...members },
-          { signal: this.#asking.signal, timeout },
-        ),
-      ),
+    const options = { signal: this.#asking.signal, timeout: waitMs + Math.min(CALL_MS_MAX, limit) };
+    const lease = await newer.leaseWith((more) =>
+      unknown.answerOf(client.leaseExternalExecutionRun({ ...request, ...more }, options)),
     );
     if (lease === null) return null;
     // The lease starts at the claim. The claim is not later than the answer, and not later than the end of the wait.

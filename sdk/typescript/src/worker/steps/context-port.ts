@@ -1,6 +1,7 @@
 import type { CanonicalTransactionRequest, JsonValue } from '../../generated/models.ts';
 import { machine } from '../../world.ts';
 import { type ContextParts, contextParts, type RunContext } from '../context.ts';
+import { knowsSteps } from '../newer-members.ts';
 import { eventOf } from './events.ts';
 import type { ChildOutcome, ChildPort, StepPort } from './ports.ts';
 
@@ -32,7 +33,7 @@ export function contextPort(context: RunContext): StepPort {
     log: (level, message, error) => parts?.attempt.log(level, message, error),
     context,
     ...(parts === undefined ? {} : callsOf(parts)),
-    ...(parts?.attempt.knowsSteps === true ? newerCallsOf(parts) : {}),
+    ...(parts !== undefined && knowsSteps(parts.attempt.lease) ? newerCallsOf(parts) : {}),
   };
 }
 

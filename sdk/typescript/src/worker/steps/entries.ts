@@ -73,7 +73,7 @@ function noEntry(): ChangedCode {
 const NAME_LENGTH_MAX = 100;
 const MESSAGE_LENGTH_MAX = 1_000;
 
-/** What the journal keeps of an error. */
+/** The part of an error that the journal keeps. */
 export function entryError(error: unknown): EntryError {
   const { name, message, code } = partsOf(error);
   const its = { name: cut(name, NAME_LENGTH_MAX), message: cut(message, MESSAGE_LENGTH_MAX) };

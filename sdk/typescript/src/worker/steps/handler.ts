@@ -5,7 +5,7 @@ import { segmentKey } from './journal.ts';
 import type { Invocable } from './lossless.ts';
 import { type ProcessContext, runInProcess } from './process-port.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
-import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
+import type { EventSchemas, InputOf, OutputOf, StandardSchema } from './schema.ts';
 import type { Steps } from './tools.ts';
 
 type Schema = StandardSchema<unknown, unknown>;
@@ -16,6 +16,7 @@ export interface HandlerDefinition<
   Out extends Schema | undefined,
   Input,
   Result,
+  Events = undefined,
 > {
   /** The id of the handler at the service. */
   readonly id: string;
@@ -25,13 +26,17 @@ export interface HandlerDefinition<
   readonly input?: In;
   /** Checks the result. */
   readonly output?: Out;
+  /** Checks the payloads of events that the handler waits for. Another payload ends the run. */
+  readonly events?: Events;
   /** A default for the registration of the handler. */
   readonly retry?: { readonly maxAttempts?: number };
-  readonly run: (steps: Steps, input: In extends Schema ? OutputOf<In> : Input) => Result;
+  readonly run: (steps: Steps<Events>, input: In extends Schema ? OutputOf<In> : Input) => Result;
 }
 
 /** A worker takes it as a handler, and so does a plugin of a server; `start` and `invoke` take it for its types. */
-export interface StepHandler<Input, Output> extends WorkerHandler, Invocable<Input, Output> {
+export interface StepHandler<Input, Output, Events = undefined>
+  extends WorkerHandler,
+    Invocable<Input, Output, Events> {
   readonly version: string;
   readonly checkpointKeys: readonly string[];
   readonly retry: { readonly maxAttempts?: number };
@@ -64,11 +69,13 @@ export function defineHandler<
   Out extends Schema | undefined = undefined,
   Input = unknown,
   Result = unknown,
+  Events extends EventSchemas | undefined = undefined,
 >(
-  definition: HandlerDefinition<In, Out, Input, Result>,
+  definition: HandlerDefinition<In, Out, Input, Result, Events>,
 ): StepHandler<
   In extends Schema ? InputOf<In> : Input,
-  Out extends Schema ? OutputOf<Out> : Awaited<Result>
+  Out extends Schema ? OutputOf<Out> : Awaited<Result>,
+  Events
 > {
   const { id, version = '1', retry = {} } = definition;
   if (typeof id !== 'string' || id.trim() !== id || id === '')

@@ -15,7 +15,7 @@ const SEGMENTS_MAX = 16;
 /** Undoing must be possible where a run has filled its journal. */
 const SPARE_SEGMENTS = 4;
 
-/** What the first entry of a journal says. */
+/** The first entry of a journal. */
 export interface Head {
   readonly handler: string;
   readonly version: string;

@@ -18,8 +18,12 @@ export type Lossless<T> = unknown extends T
             ? { readonly [Name in keyof T]: Lossless<T[Name]> }
             : never;
 
-/** A handler with the types of its input and its result, which no value carries at run time. */
-export interface Invocable<Input, Output> {
+/** A handler with the types of its input, its result and its events, which no value carries at run time. */
+export interface Invocable<Input, Output, Events = undefined> {
   readonly id: string;
-  readonly types?: { readonly input: (input: Input) => void; readonly output: Output };
+  readonly types?: {
+    readonly input: (input: Input) => void;
+    readonly output: Output;
+    readonly events?: Events;
+  };
 }

@@ -5,16 +5,17 @@ import type { Execution } from './execution.ts';
 import type { Invocable } from './lossless.ts';
 import { nameOf, type StepName } from './names.ts';
 import { all, map, race } from './parallel.ts';
+import type { EventSchemas } from './schema.ts';
 import { type StepOptions, type StepWork, stepResult } from './steps.ts';
 import type { RenamedStep, Steps } from './tools.ts';
-import { sleep, waitForEvent } from './wait-operations.ts';
+import { type EventOptions, sleep, waitForEvent } from './wait-operations.ts';
 
 const CONCURRENCY = 16;
 
 type Handler = Invocable<unknown, unknown>;
 
 /** The tools of one execution. */
-export function toolsOf(execution: Execution): Steps {
+export function toolsOf(execution: Execution, events: EventSchemas = {}): Steps {
   const { port, journal } = execution;
   const tools = {
     step: (
@@ -26,8 +27,13 @@ export function toolsOf(execution: Execution): Steps {
       rejecting(() => commit(execution, nameOf(name), tenantId, request)),
     sleep: (name: StepName, time: Parameters<Steps['sleep']>[1]) =>
       rejecting(() => sleep(execution, nameOf(name), time)),
-    waitForEvent: (name: StepName, options = {}) =>
-      rejecting(() => waitForEvent(execution, nameOf(name), options)),
+    waitForEvent: (given: StepName, options: EventOptions = {}) =>
+      rejecting(() => {
+        const name = nameOf(given);
+        const { event = name } = options;
+        const own = Object.hasOwn(events, event) ? { schema: events[event] } : {};
+        return waitForEvent(execution, name, { ...own, ...options } as EventOptions);
+      }),
     invoke: (name: StepName, { id }: Handler, input: unknown, options: ChildOptions = {}) =>
       rejecting(() => invokeChild(execution, nameOf(name), id, input, options)),
     start: (name: StepName, { id }: Handler, input: unknown, options: ChildOptions = {}) =>

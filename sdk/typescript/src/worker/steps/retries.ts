@@ -40,7 +40,7 @@ export function retryRule({
   };
 }
 
-/** What follows the failure of try number `tries`. */
+/** The next try after the failure of try number `tries`. */
 export type Retry = 'none' | { readonly how: 'pause' | 'timer'; readonly delayMs: number };
 
 export function retryAfter({ attempts, delayMs, factor, maxDelayMs }: RetryRule, tries: number): Retry {

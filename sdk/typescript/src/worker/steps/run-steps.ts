@@ -7,18 +7,19 @@ import { Journal } from './journal.ts';
 import { warnOfNames } from './lint.ts';
 import { toolsOf } from './operations.ts';
 import type { StepPort } from './ports.ts';
-import { type StandardSchema, validated } from './schema.ts';
+import { type EventSchemas, type StandardSchema, validated } from './schema.ts';
 import type { Steps } from './tools.ts';
 import { undoAll } from './undo.ts';
 import { jsonCopy, StepValueError } from './values.ts';
 import { readSegments } from './writer.ts';
 
-/** What the execution needs of a definition. */
+/** The part of a definition that an execution needs. */
 export interface RunDefinition {
   readonly id: string;
   readonly version?: string;
   readonly input?: StandardSchema<unknown, unknown>;
   readonly output?: StandardSchema<unknown, unknown>;
+  readonly events?: EventSchemas;
   readonly run: (steps: Steps, input: never) => unknown;
 }
 
@@ -43,9 +44,9 @@ export async function runSteps(definition: RunDefinition, port: StepPort): Promi
 
 /** The result of the handler, checked. */
 export async function handled(
-  { input, output, run }: RunDefinition,
+  { input, output, events, run }: RunDefinition,
   execution: Execution,
-  tools = toolsOf(execution),
+  tools = toolsOf(execution, events),
 ): Promise<JsonValue> {
   const { payload } = execution.port.run;
   const given =

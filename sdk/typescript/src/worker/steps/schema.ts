@@ -17,10 +17,13 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a caller gives, before the schema changes it. */
+/** The value as a caller gives it, before the schema changes it. */
 export type InputOf<S> = S extends StandardSchema<infer Input, unknown> ? Input : unknown;
-/** What the schema makes of it. */
+/** The value that the schema makes of it. */
 export type OutputOf<S> = S extends StandardSchema<unknown, infer Output> ? Output : unknown;
+
+/** The schemas of payloads, by the names of their events. */
+export type EventSchemas = Readonly<Record<string, StandardSchema<unknown, unknown>>>;
 
 const ISSUES_MAX = 5;
 

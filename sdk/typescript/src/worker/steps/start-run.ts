@@ -8,6 +8,7 @@ import type {
 import type { CallOptions } from '../../options.ts';
 import type { RunWaitOptions } from '../../wait-run.ts';
 import type { Invocable } from './lossless.ts';
+import type { InputOf } from './schema.ts';
 import { jsonCopy } from './values.ts';
 
 /** The part of a client that starts a run and waits for its result. */
@@ -22,15 +23,20 @@ export interface RunClient {
 }
 
 /** A run of a handler whose types are known. */
-export interface StartedRun<Output> {
+export interface StartedRun<Output, Events = undefined> {
   readonly id: string;
   /** The run as it was started. */
   readonly run: ExecutionRun;
   /** Waits for the end. Throws `RunFailed` unless the run succeeds. */
   readonly result: (options?: RunWaitOptions) => Promise<Output>;
   /** Raises an event for the run. */
-  readonly raise: (name: string, payload?: JsonInput) => Promise<void>;
+  readonly raise: RaiseCall<Events>;
 }
+
+/** A handler that names its events takes no others. */
+export type RaiseCall<Events> = [keyof Events] extends [never]
+  ? (name: string, payload?: JsonInput) => Promise<void>
+  : <Name extends keyof Events & string>(name: Name, payload: InputOf<Events[Name]>) => Promise<void>;
 
 /** A run that did not succeed. */
 export class RunFailed extends SvcError {
@@ -48,17 +54,17 @@ export class RunFailed extends SvcError {
 export type StartOptions = Omit<ExecutionRunRequest, 'handlerId' | 'payload'>;
 
 /** Starts a run of a handler. */
-export async function start<Input, Output>(
+export async function start<Input, Output, Events>(
   client: RunClient,
-  handler: Invocable<Input, Output>,
+  handler: Invocable<Input, Output, Events>,
   input: NoInfer<Input>,
   options: StartOptions = {},
-): Promise<StartedRun<Output>> {
+): Promise<StartedRun<Output, Events>> {
   const run = await client.startExecutionRun({ ...options, handlerId: handler.id, payload: jsonCopy(input) });
   return startedRun(client, run);
 }
 
-function startedRun<Output>(client: RunClient, run: ExecutionRun): StartedRun<Output> {
+function startedRun<Output, Events>(client: RunClient, run: ExecutionRun): StartedRun<Output, Events> {
   return {
     id: run.id,
     run,
@@ -67,8 +73,8 @@ function startedRun<Output>(client: RunClient, run: ExecutionRun): StartedRun<Ou
       if (ended.status !== 'succeeded') throw new RunFailed(ended);
       return ended.result as Output;
     },
-    async raise(name, payload = null) {
-      await client.raiseExecutionEvent(run.id, { name, payload });
-    },
+    raise: (async (name: string, payload?: JsonInput) => {
+      await client.raiseExecutionEvent(run.id, { name, payload: payload ?? null });
+    }) as RaiseCall<Events>,
   };
 }

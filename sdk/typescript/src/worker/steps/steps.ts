@@ -9,7 +9,7 @@ import { DURABLE_MS, type RetryRule, retryAfter, retryRule, type StepRetry } fro
 import { jsonCopy, StepValueError } from './values.ts';
 import { noEntry } from './waits.ts';
 
-/** What the work of a step gets. */
+/** The argument of the work of a step. */
 export interface StepWork {
   /** The same in each try and each execution: give it to services that take one. */
   readonly idempotencyKey: string;

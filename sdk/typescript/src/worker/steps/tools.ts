@@ -11,8 +11,8 @@ import type { StepName } from './names.ts';
 import type { OutputOf, StandardSchema } from './schema.ts';
 import type { StepCodec, StepOptions, StepWork } from './steps.ts';
 
-/** What a handler with steps may call. Results are found by their names in the next execution, in any order. */
-export interface Steps {
+/** The operations of a handler with steps. Results are found by their names in the next execution, in any order. */
+export interface Steps<Events = undefined> {
   /** Works once, and keeps the result. The next execution gets the result, and does not work again. */
   readonly step: StepCall;
   /** A transaction of the canonical store, exactly once. Its receipt keeps the result. */
@@ -24,7 +24,7 @@ export interface Steps {
   /** Parks the run: for a time from the first execution on, or until a moment. */
   readonly sleep: (name: StepName, time: Duration | { readonly until: Date }) => Promise<void>;
   /** The payload of an event of this name, or `null` after the timeout. */
-  readonly waitForEvent: EventCall;
+  readonly waitForEvent: [keyof Events] extends [never] ? EventCall : NamedEventCall<Events> & EventCall;
   /** Starts a run of another handler, waits for its end and gives its result. Throws `StepFailed` if it does not succeed. */
   readonly invoke: <Input, Output>(
     name: StepName,
@@ -94,6 +94,15 @@ export interface StepCall {
 /** JSON cannot hold the result without loss. Return plain values, or give a codec. */
 export interface NotJson {
   readonly 'JSON would change the result of this step': never;
+}
+
+/** Waits for an event that the definition of the handler names. */
+export interface NamedEventCall<Events> {
+  <Name extends keyof Events & string>(
+    name: Name,
+    options: { readonly timeout: Duration },
+  ): Promise<OutputOf<Events[Name]> | null>;
+  <Name extends keyof Events & string>(name: Name): Promise<OutputOf<Events[Name]>>;
 }
 
 export interface EventCall {

@@ -6,13 +6,13 @@ import { Stop } from './faults.ts';
 import { type StandardSchema, validated } from './schema.ts';
 import { jsonCopy } from './values.ts';
 
-export interface EventOptions<S extends StandardSchema | undefined> {
+export interface EventOptions {
   /** Unlimited if absent. */
   readonly timeout?: Duration;
   /** The name of the event, where the operation has another name: parallel branches name theirs by parts. */
   readonly event?: string;
-  /** What the payload must be. Another payload ends the run. */
-  readonly schema?: S;
+  /** Checks the payload. Another payload ends the run. */
+  readonly schema?: StandardSchema;
 }
 
 /** Parks the run for a time, or until a moment. The first execution sets the moment. */
@@ -38,7 +38,7 @@ export function sleep(
 export function waitForEvent(
   execution: Execution,
   name: string,
-  { timeout, schema, event = name }: EventOptions<StandardSchema | undefined>,
+  { timeout, schema, event = name }: EventOptions,
 ): Promise<unknown> {
   const ms = timeout === undefined ? null : durationMs(timeout, 'timeout');
   return execution.operate('event', name, async ({ key, found, branch }) => {
