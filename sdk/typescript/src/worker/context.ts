@@ -4,6 +4,7 @@ import type {
   ExecutionArtifact,
   ExecutionArtifactWrite,
   ExecutionCheckpoint,
+  ExecutionCheckpointEventWrite,
   ExecutionExternalEvent,
   ExecutionRun,
   ExecutionRunUpdate,
@@ -29,11 +30,15 @@ export interface RunContext {
   /** Adds an entry to the history of the run. It is dropped, with a warning in the log, where its tenant may store nothing more. */
   readonly recordEvent: (event: RunEvent) => Promise<void>;
   readonly putArtifact: (artifact: ExecutionArtifactWrite) => Promise<ExecutionArtifact>;
-  /** Stores state for the next execution. It survives retries, waits and restarts; the last write of a key wins. */
+  /**
+   * Stores state for the next execution. It survives retries, waits and restarts; the last write of a key wins. `event`: an
+   * entry of the history in the same write, which a server of release 0.6.0 refuses.
+   */
   readonly checkpoint: (
     key: string,
     content: JsonInput,
     metadata?: Readonly<Record<string, string>>,
+    event?: ExecutionCheckpointEventWrite | null,
   ) => Promise<ExecutionCheckpoint>;
   /** `null` without a checkpoint of that key. */
   readonly readCheckpoint: (key: string) => Promise<ExecutionCheckpoint | null>;
@@ -132,9 +137,9 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
       const send = (options: CallOptions) => client.putExternalExecutionLeaseArtifact(request, options);
       return attempt.call(send, { large: true });
     },
-    async checkpoint(key, content, metadata = {}) {
-      const checkpoint = { key, content, metadata };
-      const request = { ...proof, checkpoint, writeId: attempt.nextWriteId() };
+    async checkpoint(key, content, metadata = {}, event = null) {
+      const write = { checkpoint: { key, content, metadata }, ...(event === null ? {} : { event }) };
+      const request = { ...proof, ...write, writeId: attempt.nextWriteId() };
       return attempt.call((options) => client.putExternalExecutionLeaseCheckpoint(request, options));
     },
     async readCheckpoint(key) {

@@ -79,8 +79,6 @@ export function branchHere(root: Branch): Branch {
   const place = places.getStore();
   if (place === undefined) return root;
   if (place.step !== null)
-    throw new TypeError(
-      `The work of the step ${JSON.stringify(place.step)} must not call another operation.`,
-    );
+    throw new TypeError(`The work of the step "${place.step}" must not call another operation.`);
   return place.branch;
 }

@@ -43,7 +43,7 @@ export function invokeChild(
   return execution.operate('child', name, async (its) => {
     const { key, found } = its;
     if (found?.e !== undefined) throw new StepFailed(key, found.e);
-    if (found !== undefined && isSettled(found)) return execution.valueOf(found);
+    if (isSettled(found)) return execution.valueOf(found);
     const open = found ?? (await started(execution, key, request));
     const id = open.id ?? '';
     const outcome = await ended(execution, its, { id, startedAt: open.at ?? 0 });

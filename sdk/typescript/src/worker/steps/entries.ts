@@ -19,29 +19,29 @@ export type EntryKind = 'step' | 'sleep' | 'event' | 'child' | 'start' | 'mark' 
 /** An error as the journal keeps it. */
 export type EntryError = { readonly name: string; readonly message: string; readonly code?: string };
 
-const kinds: ReadonlySet<unknown> = new Set([
-  'step',
-  'sleep',
-  'event',
-  'child',
-  'start',
-  'mark',
-  'undo',
-] satisfies EntryKind[]);
-
-const members = ['k', 't', 'v', 'ref', 'e', 'n', 'id', 'ms', 'at'] as const;
-const known: ReadonlySet<string> = new Set(members);
+const kinds: readonly unknown[] = 'step sleep event child start mark undo'.split(' ');
+const members = 'k t v ref e n id ms at'.split(' ');
+const types = [
+  ['k', 'string'],
+  ['ref', 'string'],
+  ['id', 'string'],
+  ['n', 'number'],
+  ['ms', 'number'],
+  ['at', 'number'],
+] as const;
 const results = ['v', 'ref', 'e'] as const;
 
+type SettledEntry = Entry & { readonly v: JsonValue | undefined };
+
 /** Whether the entry holds a result; otherwise its operation goes on. */
-export function isSettled(entry: Entry): boolean {
-  return results.some((member) => Object.hasOwn(entry, member));
+export function isSettled(entry: Entry | undefined): entry is SettledEntry {
+  return entry !== undefined && results.some((member) => Object.hasOwn(entry, member));
 }
 
 /** The entry with its members in their order; members of a later kit come last. */
 export function ordered(entry: Entry): Entry {
   const given = entry as unknown as Record<string, JsonValue | undefined>;
-  const names = [...members, ...Object.keys(entry).filter((name) => !known.has(name))];
+  const names = [...members, ...Object.keys(entry).filter((name) => !members.includes(name))];
   const kept = names.filter((name) => Object.hasOwn(given, name) && given[name] !== undefined);
   return Object.fromEntries(kept.map((name) => [name, given[name]])) as unknown as Entry;
 }
@@ -50,13 +50,10 @@ export function ordered(entry: Entry): Entry {
 export function readEntry(given: JsonValue): Entry {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw noEntry();
   const entry = given as JsonObject;
-  const is = (name: string, type: 'string' | 'number') =>
-    !Object.hasOwn(entry, name) || typeof entry[name] === type;
-  const hasKey = typeof entry['k'] === 'string' && kinds.has(entry['t']);
-  const isTyped = is('ref', 'string') && is('id', 'string') && is('n', 'number') && is('ms', 'number');
+  const isTyped = types.every(([name, type]) => !Object.hasOwn(entry, name) || typeof entry[name] === type);
   const isOne = results.filter((name) => Object.hasOwn(entry, name)).length <= 1;
   const hasError = !Object.hasOwn(entry, 'e') || isError(entry['e']);
-  if (!(hasKey && isTyped && is('at', 'number') && isOne && hasError)) throw noEntry();
+  if (!(isTyped && isOne && hasError && 'k' in entry && kinds.includes(entry['t']))) throw noEntry();
   return entry as unknown as Entry;
 }
 

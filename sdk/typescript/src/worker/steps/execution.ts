@@ -80,7 +80,7 @@ export class Execution {
       const its = this.enter(kind, name);
       const { branch, found } = its;
       branch.signal.throwIfAborted();
-      if (this.#ending !== null && (found === undefined || !isSettled(found))) throw this.#ending;
+      if (this.#ending !== null && !isSettled(found)) throw this.#ending;
       branch.open.begun();
       try {
         return await perform(its);
@@ -117,7 +117,7 @@ export class Execution {
   async valueOf(entry: Entry): Promise<JsonValue> {
     if (entry.ref === undefined) return structuredClone(entry.v ?? null);
     const value = await this.port.read(entry.ref);
-    if (value === null) throw new ChangedCode(`The value of ${JSON.stringify(entry.k)} is missing`);
+    if (value === null) throw new ChangedCode(`The value of "${entry.k}" is missing`);
     return value;
   }
 
@@ -131,6 +131,10 @@ export class Execution {
         return v;
       });
     });
+  }
+
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.port.clock.after(ms, resolve));
   }
 
   /** Whole milliseconds. */

@@ -36,7 +36,7 @@ export class StepFailed extends Stop {
   declare readonly cause: Cause;
 
   constructor(step: string, cause: Cause) {
-    super(`${JSON.stringify(step)} failed${PUBLIC.has(cause.name) ? `: ${cause.message}` : ''}`, { cause });
+    super(`"${step}" failed${PUBLIC.has(cause.name) ? `: ${cause.message}` : ''}`, { cause });
     this.name = 'StepFailed';
     this.step = step;
   }
@@ -75,7 +75,7 @@ export class AmbiguousName extends RunFailure {
 /** A step did not end in its time. */
 export class StepTimeout extends Error {
   constructor(step: string, seconds: number) {
-    super(`${JSON.stringify(step)} took longer than ${seconds} s.`);
+    super(`"${step}" took longer than ${seconds} s.`);
     this.name = 'StepTimeout';
   }
 }

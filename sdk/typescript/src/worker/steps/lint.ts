@@ -14,9 +14,6 @@ export function warnOfNames(execution: Execution): void {
     const place = key.replaceAll(RANDOM, '*');
     const other = before.get(place);
     if (place !== key && other !== undefined)
-      port.log(
-        'warning',
-        `step names must repeat: ${JSON.stringify(key)} was ${JSON.stringify(other)} in an earlier execution`,
-      );
+      port.log('warning', `step names must repeat: "${key}" was "${other}" in an earlier execution`);
   }
 }

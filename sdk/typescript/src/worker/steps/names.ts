@@ -13,14 +13,19 @@ export class StepNameError extends TypeError {
   override readonly name = 'StepNameError';
 }
 
+const refusals = [
+  [/^\s*$/, 'is blank'],
+  [/^\s|\s$/, 'has white space at an end'],
+  [/[\p{Cc}\p{Cs}]/u, 'holds a control character or a lone surrogate'],
+  [/^@/, 'begins with @, as names of the kit do'],
+  [/#\d+$/, 'ends as the second call of a name does'],
+] as const;
+
 /** The name as text. */
 export function nameOf(given: StepName): string {
   const name = typeof given === 'string' ? given : joined(given);
-  if (typeof name !== 'string' || name.trim() === '') throw refused(name, 'is blank');
-  if (name.trim() !== name) throw refused(name, 'has white space at an end');
-  if (/[\p{Cc}\p{Cs}]/u.test(name)) throw refused(name, 'holds a control character or a lone surrogate');
-  if (name.startsWith('@')) throw refused(name, 'begins with @, as names of the kit do');
-  if (/#\d+$/.test(name)) throw refused(name, 'ends as the second call of a name does');
+  if (typeof name !== 'string') throw refused(name, 'is blank');
+  for (const [rule, why] of refusals) if (rule.test(name)) throw refused(name, why);
   return name;
 }
 
@@ -123,6 +128,6 @@ function isLate(chain: Caller['chain'], depth: number): boolean {
 
 function ambiguous(name: string): AmbiguousName {
   return new AmbiguousName(
-    `${JSON.stringify(name)} is called more than once by parallel branches. Name each call by parts: [${JSON.stringify(name)}, id].`,
+    `"${name}" is called more than once by parallel branches. Name each call by parts: ["${name}", id].`,
   );
 }

@@ -58,7 +58,10 @@ export async function race(execution: Execution, name: string, works: Works): Pr
   const won = typeof found?.v === 'number' && found.v < works.length ? found.v : null;
   const branches = works.map((_, at) => new Branch(parent, works, at));
   // The others are called too, for the count of their names, and begin nothing.
-  if (won !== null) for (const [at, each] of branches.entries()) if (at !== won) each.end();
+  const ends = (winner: number) => {
+    for (const [at, each] of branches.entries()) if (at !== winner) each.end();
+  };
+  if (won !== null) ends(won);
   const answers = works.map((work, at) => inBranch(branches[at] as Branch, work));
   for (const answer of answers) answer.catch(() => undefined);
   const first = answers.map((answer, at) =>
@@ -68,7 +71,7 @@ export async function race(execution: Execution, name: string, works: Works): Pr
     ),
   );
   const winner = won ?? (await branched(execution, works.length, () => Promise.race(first)));
-  for (const [at, each] of branches.entries()) if (at !== winner) each.end();
+  ends(winner);
   if (won === null) {
     const entry = { k: key, t: 'mark', v: winner, at: execution.now() } as const;
     await execution.scheduler.work(() => execution.writer.put(entry));

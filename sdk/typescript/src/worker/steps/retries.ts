@@ -40,11 +40,10 @@ export function retryRule({
   };
 }
 
-/** The next try after the failure of try number `tries`. */
-export type Retry = 'none' | { readonly how: 'pause' | 'timer'; readonly delayMs: number };
-
-export function retryAfter({ attempts, delayMs, factor, maxDelayMs }: RetryRule, tries: number): Retry {
-  if (tries >= attempts) return 'none';
-  const delay = Math.round(Math.min(delayMs * factor ** (tries - 1), maxDelayMs));
-  return { how: delay < DURABLE_MS ? 'pause' : 'timer', delayMs: delay };
+/** The delay after the failure of try number `tries`; `null` after the last one. */
+export function delayAfter(
+  { attempts, delayMs, factor, maxDelayMs }: RetryRule,
+  tries: number,
+): number | null {
+  return tries >= attempts ? null : Math.round(Math.min(delayMs * factor ** (tries - 1), maxDelayMs));
 }

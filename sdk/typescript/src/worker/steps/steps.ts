@@ -5,7 +5,7 @@ import { type Duration, durationMs } from './durations.ts';
 import { type Entry, entryError, isSettled } from './entries.ts';
 import type { Execution, Operation } from './execution.ts';
 import { StepFailed, StepTimeout, Stop } from './faults.ts';
-import { DURABLE_MS, type RetryRule, retryAfter, retryRule, type StepRetry } from './retries.ts';
+import { DURABLE_MS, delayAfter, type RetryRule, retryRule, type StepRetry } from './retries.ts';
 import { jsonCopy, StepValueError } from './values.ts';
 import { noEntry } from './waits.ts';
 
@@ -62,17 +62,16 @@ export async function stepResult<T>(
     encode: (value) => jsonCopy(codec === undefined ? value : codec.encode(value as T)),
   };
   if (found?.e !== undefined) throw new StepFailed(key, found.e);
-  const json =
-    found !== undefined && isSettled(found)
-      ? await execution.valueOf(found)
-      : await tries(execution, { key, found, branch }, work, rules);
+  const json = isSettled(found)
+    ? await execution.valueOf(found)
+    : await tries(execution, { key, found, branch }, work, rules);
   const value = (codec === undefined ? json : codec.decode(json)) as T;
   if (undo !== undefined) {
     const undoKey = `@undo:${key}`;
     const undoRules = { ...rules, kind: 'undo', encode: () => null } as const;
     execution.undos.set(found?.k ?? key, async (root) => {
       const before = execution.journal.find(undoKey, 'undo');
-      if (before !== undefined && isSettled(before)) return;
+      if (isSettled(before)) return;
       const its = { key: undoKey, found: before, branch: root };
       await tries(execution, its, (each) => undo(value, each), undoRules);
     });
@@ -125,19 +124,19 @@ async function tryOnce(
     } catch (error) {
       if (error instanceof WorkStopped || branch.signal.aborted) throw error;
       const isFinal = error instanceof Stop || error instanceof StepValueError;
-      const next = isFinal ? 'none' : retryAfter(rules.retry, n);
-      if (next === 'none') {
+      const delayMs = isFinal ? null : delayAfter(rules.retry, n);
+      if (delayMs === null) {
         const e = entryError(error);
-        port.log('warning', `the step ${JSON.stringify(key)} failed`, error);
+        port.log('warning', `the step "${key}" failed`, error);
         await writer.put({ ...entry, e, n, ...times() });
         throw new StepFailed(key, e);
       }
-      if (next.how === 'timer') {
-        const at = execution.now() + next.delayMs;
+      if (delayMs >= DURABLE_MS) {
+        const at = execution.now() + delayMs;
         await writer.put({ ...entry, n, at });
         return { next: at, tried: n };
       }
-      await new Promise<void>((resolve) => void port.clock.after(next.delayMs, resolve));
+      await execution.pause(delayMs);
       branch.signal.throwIfAborted();
       continue;
     }
@@ -188,10 +187,7 @@ async function timer(
   tried: number,
   at: number,
 ): Promise<void> {
-  if (execution.isCancelled) {
-    const leftMs = Math.min(Math.max(0, at - execution.now()), DURABLE_MS);
-    return new Promise((resolve) => void execution.port.clock.after(leftMs, resolve));
-  }
+  if (execution.isCancelled) return execution.pause(Math.min(Math.max(0, at - execution.now()), DURABLE_MS));
   const name = `@retry:${key}:${tried}`;
   await execution.scheduler.wait({ kind: 'timer', name, dueAt: at, open: null, settled: noEntry }, branch);
 }

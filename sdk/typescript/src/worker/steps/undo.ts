@@ -15,7 +15,7 @@ export async function undoAll(execution: Execution, ending: Stop, branch: Branch
       await execution.undos.get(key)?.(branch);
     } catch (error) {
       if (error instanceof WorkStopped || error instanceof ChangedCode || branch.signal.aborted) throw error;
-      execution.port.log('warning', `the step ${JSON.stringify(key)} could not be undone`, error);
+      execution.port.log('warning', `the step "${key}" could not be undone`, error);
     }
   }
 }

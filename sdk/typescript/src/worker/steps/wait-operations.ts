@@ -25,7 +25,7 @@ export function sleep(
   const until = typeof time === 'object' ? time.until.getTime() : 0;
   if (Number.isNaN(until)) throw new TypeError('The moment of a sleep is no date.');
   return execution.operate('sleep', name, async ({ key, found, branch }) => {
-    if (found !== undefined && isSettled(found)) return;
+    if (isSettled(found)) return;
     const entry = { k: key, t: 'sleep' } as const;
     const dueAt = found?.at ?? (ms === null ? until : execution.now() + ms);
     const open = found === undefined ? { ...entry, at: dueAt } : null;
@@ -44,7 +44,7 @@ export function waitForEvent(
   return execution.operate('event', name, async ({ key, found, branch }) => {
     const entry = { k: key, t: 'event' } as const;
     let value: JsonValue;
-    if (found !== undefined && isSettled(found)) value = await execution.valueOf(found);
+    if (isSettled(found)) value = await execution.valueOf(found);
     else {
       const dueAt = found === undefined ? (ms === null ? null : execution.now() + ms) : (found.at ?? null);
       const open = found === undefined ? { ...entry, ...(dueAt === null ? {} : { at: dueAt }) } : null;
@@ -63,6 +63,6 @@ export function waitForEvent(
     const { payload } = value as { readonly payload: JsonValue };
     return schema === undefined
       ? payload
-      : validated(schema, payload, (text) => new Stop(`The payload of ${JSON.stringify(name)} ${text}`));
+      : validated(schema, payload, (text) => new Stop(`The payload of "${name}" ${text}`));
   });
 }
