@@ -23,11 +23,7 @@ export function startChild(
   const request = { ...options, handlerId, payload: jsonCopy(input) };
   return execution.operate('start', name, async ({ key, found }) => {
     if (found !== undefined) return (await execution.valueOf(found)) as string;
-    return execution.scheduler.work(async () => {
-      const id = await portOf(execution).start({ ...request, idempotencyKey: keyOf(execution, key) });
-      await execution.writer.put({ k: key, t: 'start', v: id, at: execution.now() });
-      return id;
-    });
+    return (await started(execution, key, request, 'start')).id;
   });
 }
 
@@ -44,7 +40,7 @@ export function invokeChild(
     const { key, found } = its;
     if (found?.e !== undefined) throw new StepFailed(key, found.e);
     if (isSettled(found)) return execution.valueOf(found);
-    const open = found ?? (await started(execution, key, request));
+    const open = found ?? (await started(execution, key, request, 'child'));
     const id = open.id ?? '';
     const outcome = await ended(execution, its, { id, startedAt: open.at ?? 0 });
     const entry = { k: key, t: 'child', id, at: execution.now() } as const;
@@ -61,12 +57,18 @@ export function invokeChild(
   });
 }
 
-function started(execution: Execution, key: string, request: Omit<ChildRequest, 'idempotencyKey'>) {
+function started(
+  execution: Execution,
+  key: string,
+  request: Omit<ChildRequest, 'idempotencyKey'>,
+  t: 'start' | 'child',
+) {
   return execution.scheduler.work(async () => {
-    const id = await portOf(execution).start({ ...request, idempotencyKey: keyOf(execution, key) });
-    const entry = { k: key, t: 'child', id, at: execution.now() } as const;
-    await execution.writer.put(entry);
-    return entry;
+    const idempotencyKey = execution.serverKey(key);
+    const id = await portOf(execution).start({ ...request, idempotencyKey });
+    const at = execution.now();
+    await execution.writer.put({ k: key, t, ...(t === 'start' ? { v: id } : { id }), at });
+    return { id, at };
   });
 }
 
@@ -120,10 +122,6 @@ function errorOf(handlerId: string, outcome: ChildOutcome) {
     message,
     ...(failureClass === null ? {} : { code: failureClass.slice(0, 100) }),
   };
-}
-
-function keyOf(execution: Execution, key: string): string {
-  return `${execution.port.run.id}/${key}`;
 }
 
 function portOf(execution: Execution): ChildPort {

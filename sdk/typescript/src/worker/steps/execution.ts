@@ -133,6 +133,11 @@ export class Execution {
     });
   }
 
+  /** The name of an operation for other systems, the same in each execution. */
+  serverKey(key: string): string {
+    return `${this.port.run.id}/${key}`;
+  }
+
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.port.clock.after(ms, resolve));
   }

@@ -98,9 +98,9 @@ async function commit(
 ): Promise<unknown> {
   const { key } = execution.enter('commit', name);
   if (execution.ending !== null) throw execution.ending;
-  const { run, commit: send } = execution.port;
+  const { commit: send } = execution.port;
   if (send === undefined) throw new SvcError('A commit needs the client of a worker.');
-  const keyed = { ...request, idempotencyKey: `${run.id}/${key}` };
+  const keyed = { ...request, idempotencyKey: execution.serverKey(key) };
   return execution.scheduler.work(() => send(tenantId, keyed));
 }
 

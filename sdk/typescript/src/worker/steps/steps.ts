@@ -159,10 +159,10 @@ async function answerOf(
   work: Work,
   { timeoutMs, encode }: StepRules,
 ): Promise<JsonValue> {
-  const { run, clock } = execution.port;
+  const { clock } = execution.port;
   const over = new AbortController();
   const signal = AbortSignal.any([branch.signal, over.signal]);
-  const its = { idempotencyKey: `${run.id}/${key}`, attempt, signal };
+  const its = { idempotencyKey: execution.serverKey(key), attempt, signal };
   let cancel: (() => void) | null = null;
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));
