@@ -9,7 +9,7 @@ import { persist, together } from './store-fixtures.ts';
 
 type StartBody = Partial<Parameters<ExecutionClient['start']>[0]>;
 
-const quiet = (payload: Exclude<StartBody['payload'], undefined>, more: StartBody = {}) => ({
+const quiet = (payload: NonNullable<StartBody['payload']>, more: StartBody = {}) => ({
   handlerId: HANDLER,
   concurrencyKey: 'k',
   startAfterQuietSeconds: 10,

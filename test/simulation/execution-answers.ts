@@ -7,7 +7,7 @@ import type {
   ExecutionRunRequest,
   ExecutionTraceEvent,
 } from '../../contracts/generated/models.ts';
-import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { Run } from '../../functions/runs/run.ts';
 import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';
 import type { ExecutionOracle } from './execution-oracle.ts';
@@ -170,10 +170,18 @@ function checkStarted(
   about: string,
 ): void {
   checkShown(oracle, call, shown, about);
-  const { handlerId } = call.body as ExecutionRunRequest;
+  const { handlerId, payload } = call.body as ExecutionRunRequest;
+  const versions = oracle.during(call, shown.id);
+  const isStored = versions.some(({ payloadHash }) => payloadHash === shown.payloadHash);
+  must(isStored, 'I1 acknowledged', `${about} shows a payload that was never stored`);
+  if (shown.replaced === true) must(sameJson(shown.payload, payload), 'answer', `${about} lost its payload`);
   must(shown.handlerId === handlerId, 'admission', `${about} was answered with the run of another handler`);
   const own = call.wrote.some(({ runId }) => runId === shown.id);
   must(shown.admission.replayed !== own, 'admission', `${about} does not know whether it was the first`);
+}
+
+function sameJson(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other);
 }
 
 /** The run as this call wrote it, or at some moment of the call where it wrote nothing. */

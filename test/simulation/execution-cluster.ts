@@ -106,6 +106,7 @@ export class ExecutionCluster {
       handlers: this.#parts.handlersOf({ name, process, crash }),
       enqueue: (message) => this.#enqueue(message),
       hears: this.#parts.flaw?.hears,
+      placesMore: this.#parts.flaw?.placesMore,
       ...(cloud && { cloud: (hint) => cloud.queueOf(process, clock, hint) }),
     });
     cloud?.join(process, instance);

@@ -39,6 +39,8 @@ export interface Shape {
   /** How many of the runs are for workers outside, of 1; 0.7 where it is not given. */
   readonly outside?: number;
   readonly policies: readonly ProductPolicy[];
+  /** Runs of one start key that are executed at a time; 1 where it is not given. */
+  readonly keyLimit?: number;
 }
 
 export const LEASE_EXPIRATIONS_MAX = 4;
@@ -55,6 +57,8 @@ export interface InstanceParts {
   readonly enqueue: (message: RunMessage) => void;
   /** A planted bug: whether the queue in the process takes the message. */
   readonly hears?: ((message: RunMessage) => boolean) | undefined;
+  /** A planted bug: places of a start key beyond its limit. */
+  readonly placesMore?: number | undefined;
   /** A queue that delivers, in place of the one in the process; `hint` is for calls that wait in it. */
   readonly cloud?: ((hint: (handlerId: string) => void) => RunQueue) | undefined;
 }
@@ -72,7 +76,7 @@ export function executionInstance(parts: InstanceParts) {
     scope: EXECUTION,
     world,
     node: parts.node,
-    registry: registryOf(parts.handlers),
+    registry: registryOf(parts.handlers, (shape.keyLimit ?? 1) + (parts.placesMore ?? 0)),
     policies: shape.policies,
     local,
     queue: parts.cloud?.((handlerId) => local.hint(handlerId)) ?? {
@@ -145,8 +149,8 @@ class DetachedQueue extends LocalQueue {
   }
 }
 
-function registryOf(handlers: readonly PluginHandler[]): HandlerRegistry {
-  const registry = new HandlerRegistry();
+function registryOf(handlers: readonly PluginHandler[], keyLimit: number): HandlerRegistry {
+  const registry = new HandlerRegistry(undefined, new Map(EXTERNAL.map((id) => [id, keyLimit])));
   for (const handlerId of EXTERNAL) {
     const concurrencyKey = handlerId === 'x-free' ? null : KEY;
     registry.addExternal(describeHandler({ handlerId, concurrencyKey, maxAttempts: 2 }));

@@ -163,7 +163,12 @@ export async function simulateConcurrencyKeys(seed: number, options: Options = {
 
 const LOOKS_MAX = 900;
 
-async function untilAllIsOver(user: ExecutionUser, { cluster, oracle }: ExecutionWorkload): Promise<void> {
+/** Raises the events that runs wait for, and reconciles each minute, until every run has ended. */
+export async function untilAllIsOver(
+  user: ExecutionUser,
+  { cluster, oracle }: ExecutionWorkload,
+  reconciles = false,
+): Promise<void> {
   for (let looks = 0; ; looks += 1) {
     const left = oracle.runs.filter((run) => !isOver(run));
     if (left.length === 0) return;
@@ -176,6 +181,8 @@ async function untilAllIsOver(user: ExecutionUser, { cluster, oracle }: Executio
         body: { name: wait.name, payload: null },
       });
     }
+    if (reconciles && looks % 60 === 59)
+      await user.send('reconcileExecutionRuntimeDispatch', { body: { dryRun: false } });
     await cluster.scheduler.sleep(user, 1_000, 'look');
   }
 }

@@ -5,6 +5,7 @@ import type { Run, TraceEntry } from '../../functions/runs/run.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';
 import type { Shape } from './execution-instance.ts';
+import { StartKeyLedger } from './execution-start-key-ledger.ts';
 import {
   checkLookedAfter,
   checkTransition,
@@ -48,6 +49,7 @@ export class ExecutionOracle {
   readonly pruned = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #keys = new Map<string, string>();
+  readonly #startKeys = new StartKeyLedger();
   /** How many runs of one product and tenant are active, by their counters. */
   readonly #shares = new Map<string, number>();
 
@@ -87,6 +89,7 @@ export class ExecutionOracle {
       for (const change of changes) this.#record(change, changes, call, writer);
       this.#checkCounts(changes);
       this.#checkKeys(changes);
+      this.#startKeys.applied(changes, this.runs, this.shape.keyLimit ?? 1);
     } catch (error) {
       this.#scheduler.fail(error as Error);
     }
@@ -135,8 +138,8 @@ export class ExecutionOracle {
   }
 
   /** At most one of the runs that share a key is executed at a time. */
-  #checkOneAtATime({ concurrencyKey, id, status }: Run): void {
-    if (concurrencyKey === null || status !== 'running') return;
+  #checkOneAtATime({ concurrencyKey, id, status, startKey }: Run): void {
+    if (concurrencyKey === null || status !== 'running' || startKey !== undefined) return;
     const others = this.runs.filter(
       (run) => run.id !== id && run.status === 'running' && run.concurrencyKey === concurrencyKey,
     );
@@ -203,6 +206,9 @@ export class ExecutionOracle {
     if (before.outcomes.length > after.outcomes.length && !isOver(after)) this.reach('outcome taken');
     if (before.inbox.length > after.inbox.length) this.reach('event from the inbox');
     if (after.trace.length < before.trace.length) this.reach('trace moved');
+    if (after.waitsForKey === true && before.waitsForKey !== true) this.reach('waits for its key');
+    if (before.waitsForKey === true && after.waitsForKey !== true) this.reach('has a place');
+    if (before.payloadHash !== after.payloadHash) this.reach('replaced');
     if (before.cancellationRequested && isOver(after)) this.reach(`to be cancelled, ${after.status}`);
     if (isOver(before) && after.inbox.length > before.inbox.length) this.reach('event after the end');
   }

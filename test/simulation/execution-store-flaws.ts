@@ -19,6 +19,8 @@ export interface ExecutionFlaw {
   readonly wrap?: (store: RecordStore) => RecordStore;
   /** Whether the queue of a process takes the message. */
   readonly hears?: (message: RunMessage) => boolean;
+  /** Places of a start key beyond its limit. */
+  readonly placesMore?: number;
   /** The mark of the database never moves. */
   readonly marksNothing?: true;
 }

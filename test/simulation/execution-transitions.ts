@@ -1,7 +1,9 @@
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { laneOf } from '../../functions/runs/records.ts';
 import type { InboxEvent, Run } from '../../functions/runs/run.ts';
 import type { ExecutionCall } from './execution-calls.ts';
 import { EXTERNAL, LEASE_EXPIRATIONS_MAX } from './execution-instance.ts';
+import { checkReplaced } from './execution-start-key-ledger.ts';
 import { must } from './violation.ts';
 
 /** The writer of a change: an instance, and the latest time of its clock. */
@@ -49,6 +51,7 @@ export function checkTransition(change: RunChange): void {
   const about = `${after.id} from ${before.status} to ${after.status}`;
   if (isOver(before)) return checkFrozen(before, after, about);
   must(FOLLOWS[before.status]?.includes(after.status) === true, 'I8 run', `${about} does not follow`);
+  checkReplaced(before, after, about);
   must(after.updatedAt >= before.updatedAt, 'I8 run', `${about} goes back in time`);
   const leased = after.lease !== null && after.lease.tokenHash !== before.lease?.tokenHash;
   must(after.attempt - before.attempt === (leased ? 1 : 0), 'I8 run', `${about} miscounts its leases`);
@@ -266,7 +269,7 @@ export function checkLookedAfter(run: Run, due: number | null, lane: string | un
     must(due === null && lane === undefined, 'I10 looked after', `${run.id} is over, and looked after`);
     return;
   }
-  const queued = run.status === 'queued' && lane === run.handlerId;
+  const queued = run.status === 'queued' && lane === laneOf(run);
   const waits = run.status === 'waiting' && run.wait?.kind === 'external_event' && run.wait.dueAt === null;
   must(due !== null || queued || waits, 'I10 looked after', `${run.id} is ${run.status}, and nothing is due`);
   must(run.status === 'queued' || lane === undefined, 'I10 looked after', `${run.id} is in a lane`);

@@ -6,6 +6,8 @@ import { CLOUD_FLAWS } from './execution-cloud-flaws.ts';
 import { EXECUTION_FLAWS } from './execution-flaws.ts';
 import { simulateConcurrencyKeys } from './execution-keys.ts';
 import { KEY_FLAWS } from './execution-keys-flaws.ts';
+import { simulateStartKeys } from './execution-start-keys.ts';
+import { START_KEY_FLAWS } from './execution-start-keys-flaws.ts';
 import { compareUtf8 } from './memory-list.ts';
 
 interface World {
@@ -17,6 +19,7 @@ const WORLDS: Readonly<Record<string, World>> = {
   canonical: { flaws: ALL_FLAWS, simulate },
   execution: { flaws: EXECUTION_FLAWS, simulate: simulateExecution },
   'concurrency-keys': { flaws: KEY_FLAWS, simulate: simulateConcurrencyKeys },
+  'start-keys': { flaws: START_KEY_FLAWS, simulate: simulateStartKeys },
   'execution-cloud': { flaws: CLOUD_FLAWS, simulate: simulateExecutionCloud },
 };
 
