@@ -12,7 +12,7 @@ import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleOne } from './settle.ts';
 import type { SlotClaim } from './slot-shares.ts';
-import { handlerSharing, holderOf, type Sharing, type SlotState, startSharing } from './slot-sharing.ts';
+import { handlerSharing, holderOf, type KeyState, type Sharing, startSharing } from './slot-sharing.ts';
 import { findSlot } from './start-slot.ts';
 
 /** Rivals for one concurrency key may change its holder between two reads. This many times the holder is read again. */
@@ -146,12 +146,12 @@ type Verdict =
 
 interface Attempted {
   readonly verdict: Verdict;
-  readonly slot: SlotState;
+  readonly slot: KeyState;
 }
 
 interface Attempt {
   readonly run: Run | null;
-  readonly slot: SlotState;
+  readonly slot: KeyState;
   /** The run, where its start key decides. */
   readonly keyed?: Run;
 }
@@ -197,7 +197,7 @@ interface LeaseCase {
 
 function refused(
   verdict: Verdict,
-  slot: SlotState = 'free',
+  slot: KeyState = 'free',
   change: Change | null = null,
 ): Decided<Attempted> {
   return { change, result: { verdict, slot } };
@@ -229,7 +229,7 @@ function decideLease(
 /** The run cannot be leased because of its concurrency key. */
 function waiting(
   { wish, now, sharing }: LeaseCase,
-  slot: SlotState,
+  slot: KeyState,
   due: Run,
   settled: Change | null,
 ): Decided<Attempted> {

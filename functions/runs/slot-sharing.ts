@@ -9,13 +9,13 @@ import { type StartSlot, slotIn, slotRequests, slotWrite } from './start-slot.ts
  * `rival`: the slot is not the one that was read. `lapsed`: the lease of a holder ran out, unsettled. `behind`: there is room, and an
  * earlier run may wait for it.
  */
-export type SlotState = 'free' | 'held' | 'rival' | 'lapsed' | 'behind';
+export type KeyState = 'free' | 'held' | 'rival' | 'lapsed' | 'behind';
 
 /** How runs share a concurrency key, in the transaction that leases one of them. */
 export interface Sharing {
   readonly concurrencyKey: string;
   readonly keysOf: (runId: string) => readonly KeyRequest[];
-  readonly stateOf: (found: LoadedRecords, run: Run, now: number) => SlotState;
+  readonly stateOf: (found: LoadedRecords, run: Run, now: number) => KeyState;
   readonly writesOf: (leased: Run, now: number) => readonly Write[];
   /** The writes beside a run that waits for the key from now on; absent where runs stay where workers find them. */
   readonly waitWrites?: (now: number) => readonly Write[];

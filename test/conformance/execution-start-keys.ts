@@ -90,7 +90,7 @@ function describeTurns({ store }: ExecutionConformance): void {
     expect((await leased(client)).run.id).toBe(free.id);
   });
 
-  test('a handler with a key of its own executes one run at a time, whatever the starts say', async () => {
+  test('a handler with a key of its own executes one run at a time, also with keys of starts', async () => {
     const external = [{ handlerId: HANDLER, concurrencyKey: 'own' }];
     const client = new Stage(store()).client({ external, keyLimits: { [HANDLER]: 5 } });
     const ids = [...(await started(client, 2, 'a')), ...(await started(client, 1, 'b'))];

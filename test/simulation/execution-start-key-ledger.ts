@@ -3,7 +3,7 @@ import type { Run } from '../../functions/runs/run.ts';
 import type { Change } from './memory-database.ts';
 import { must } from './violation.ts';
 
-/** What holds of the start keys of all runs, at every moment. */
+/** Invariants of the start keys of all runs, at every moment. */
 export class StartKeyLedger {
   /** Which slots say that runs wait, and are looked after. */
   readonly #lookedAfter = new Set<string>();

@@ -1,6 +1,6 @@
 import type { Change, Run, StoredValue } from '../run.ts';
 
-/** What a later start brings for a run that is still put off. */
+/** The payload of a later start, for a run that is still put off. */
 export interface Replacement {
   readonly payload: StoredValue;
   readonly payloadHash: string;

@@ -1605,6 +1605,25 @@ export type ExecutionRunRequest = {
    * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
+  /**
+   * Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most as
+   * many are executed at a time as the deployment allows for the handler, one unless it says otherwise. The
+   * others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+   */
+  readonly concurrencyKey?: string | null;
+  /**
+   * Preview: any release may change it. Puts the run off until no other such start with its `concurrencyKey`,
+   * which is needed, has come for this time, in seconds; fractions allowed. While a run of the key is put
+   * off, the start replaces its payload and its moment, and the answer is that run with `replaced`. (1 to
+   * 604800)
+   */
+  readonly startAfterQuietSeconds?: number | null;
+  /**
+   * Preview: any release may change it. The longest time that later starts may put the run off, from the
+   * first start on, in seconds; fractions allowed. At least `startAfterQuietSeconds`, and ten times that when
+   * absent. The first start decides. (1 to 604800)
+   */
+  readonly startWithinSeconds?: number | null;
   /** Checkpoints that the run begins with, each key once. (at most 32 items) */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
   /**
@@ -1701,10 +1720,15 @@ export type ExecutionRun = {
   /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
   readonly parentRunId?: string;
   /**
-   * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
-   * any. A worker then reads them in the first attempt too. (at least 1)
+   * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+   * characters)
    */
-  readonly firstCheckpoints?: number;
+  readonly concurrencyKey?: string;
+  /**
+   * Preview: any release may change it. True if the start replaced payload and moment of this run, which
+   * another start had made; absent otherwise.
+   */
+  readonly replaced?: boolean;
 };
 
 /**
@@ -2298,6 +2322,12 @@ export type ExecutionChildRunRequest = {
    * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
+  /**
+   * Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most as
+   * many are executed at a time as the deployment allows for the handler, one unless it says otherwise. The
+   * others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+   */
+  readonly concurrencyKey?: string | null;
   /** Checkpoints that the run begins with, each key once. (at most 32 items) */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
 };
@@ -2486,10 +2516,15 @@ export type ExecutionExternalWorkerCompletion = {
   /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
   readonly parentRunId?: string;
   /**
-   * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
-   * any. A worker then reads them in the first attempt too. (at least 1)
+   * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+   * characters)
    */
-  readonly firstCheckpoints?: number;
+  readonly concurrencyKey?: string;
+  /**
+   * Preview: any release may change it. True if the start replaced payload and moment of this run, which
+   * another start had made; absent otherwise.
+   */
+  readonly replaced?: boolean;
   /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };

@@ -2653,6 +2653,10 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     """Preview: any release may change it. Number of checkpoints that the start gave to the run; absent
     without any. A worker then reads them in the first attempt too. (at least 1)
     """
+    replaced: NotRequired[bool]
+    """Preview: any release may change it. True if the start replaced payload and moment of this run, which
+    another start had made; absent otherwise.
+    """
     next: NotRequired[ExecutionExternalWorkerLease]
     """Lease of the next run; absent if none was requested or leased."""
 
