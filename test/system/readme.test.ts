@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,6 +11,13 @@ const ADDRESS = 'http://127.0.0.1:5220';
 async function start(folder: string) {
   const server = new Program([join(root, 'functions/embedded.ts')], { cwd: folder, env: { PORT: '0' } });
   const [, url = ''] = await server.says(/is ready at (\S+)/);
+  return { server, url };
+}
+
+async function startDev(folder: string) {
+  const words = [join(root, 'functions/embedded.ts'), 'dev', 'worker.ts', '--port', '0'];
+  const server = new Program(words, { cwd: folder });
+  const [, url = ''] = await server.says(/^ {2}api +(\S+)$/m);
   return { server, url };
 }
 
@@ -29,10 +36,11 @@ async function answersOf(commands: string, url: string, folder: string): Promise
 
 test('every command of README works as read, in its order', async () => {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
-  const [commit = '', read = '', ask = '', work = '', ...more] = [
-    ...readme.matchAll(/^```sh\n(.*?)^```$/gms),
-  ].map(([, text = '']) => text);
-  expect(more).toEqual([]);
+  const blocks = (tag: string) =>
+    [...readme.matchAll(new RegExp(`^\`\`\`${tag}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text);
+  const [commit = '', read = '', work = '', ...more] = blocks('sh');
+  const [handler = '', ...others] = blocks('ts');
+  expect([...more, ...others]).toEqual([]);
   const starts = [...readme.matchAll(/^ {4}(?:npx @svc-runtime\/server dev|npm install && npm start)$/gm)];
   expect(starts.map(([line]) => line.trim())).toEqual([
     'npx @svc-runtime/server dev',
@@ -49,15 +57,25 @@ test('every command of README works as read, in its order', async () => {
       { id: '1042', revision: 1 },
       [{ event: { topic: 'claim.reported' } }],
     ]);
-    // A reader who starts the run before a worker asks: the same commands work later.
-    const [early] = await answers(work.split('curl').slice(0, 2).join('curl'));
-    expect(early).toMatchObject({ code: 'handler_missing' });
-    expect(await answers(ask)).toEqual([]);
-    const [run, lease] = await answers(work);
-    expect(run).toMatchObject({ status: 'queued', handlerId: 'refund.pay' });
-    expect(lease).toMatchObject({ leaseToken: expect.any(String), run: { handlerId: 'refund.pay' } });
     server.signal('SIGINT');
     expect((await server.exit).code).toBe(0);
+
+    await writeFile(join(folder, 'worker.ts'), handler);
+    expect(readme).toContain('`npm start -- dev worker.ts`');
+    const [begin = ''] = work.split(/^(?=curl)/m);
+    const first = await startDev(folder);
+    await using service = first.server;
+    expect(await answersOf(begin, first.url, folder)).toEqual([]);
+    // The page stops the service here. All commands work afterwards: the start is answered with the run that it began.
+    service.signal('SIGINT');
+    await service.exit;
+    const second = await startDev(folder);
+    await using again = second.server;
+    const [event, run] = await answersOf(work, second.url, folder);
+    expect(event).toMatchObject({ name: 'approval' });
+    expect(run).toMatchObject({ status: 'succeeded', result: { approval: { by: 'kim' } } });
+    again.signal('SIGINT');
+    expect((await again.exit).code).toBe(0);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
