@@ -29,7 +29,7 @@ test('the contents name every page, and every program has a page', async () => {
 describe.each(pages)('$file', ({ file, text, program }) => {
   test('has the program before and after, the words, the gaps, and reasons to stay', () => {
     const sections = [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title);
-    const all = ['Before', 'After', 'What becomes what', 'Missing here', 'When to stay'];
+    const all = ['Before', 'After', 'Mapping', 'Missing here', 'When to stay'];
     expect(sections.filter((title) => all.includes(title ?? ''))).toEqual(all);
     expect(text).toContain('```typescript\n');
   });
