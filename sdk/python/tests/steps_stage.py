@@ -64,6 +64,7 @@ class Options:
     """When the runs of a handler end, and how."""
     uuids: Sequence[str] = ()
     randoms: Sequence[float] = ()
+    names_max: int = 16
     with_lease: bool = False
     """The segments come with the lease."""
     cancel_at: int | None = None
@@ -83,6 +84,7 @@ class RunStage:
         self.faults: list[str] = []
         self.attempt = 0
         self.cancelled = False
+        self.given_back = 0
         self.working = 0
         self._in_flight: list[str] = []
         self._left = [*self.options.events]
@@ -111,8 +113,9 @@ class RunStage:
             except RunSuspended:
                 self._resume()
             except RunCancelled as error:
-                if error.reason == "cancelled":
+                if error.reason == "cancelled" and not self.given_back:
                     return error
+                self.given_back = 0
                 self.lose_lease()
             except Exception as error:
                 return error
@@ -170,7 +173,8 @@ class RunStage:
         """Whether the wait has an outcome, and which; otherwise the run is parked."""
         self._raise()
         key = (wait.kind, tuple(sorted(wait.names)))
-        kept = next((each for each in self._outcomes if each[:2] == key), None)
+        of_names = [each for each in self._outcomes if each[2] is not None and each[2].name in wait.names]
+        kept = next((each for each in self._outcomes if each[:2] == key), next(iter(of_names), None))
         event = next((each for each in self._inbox if wait.kind == "event" and each.name in wait.names), None)
         if kept is not None:
             self._outcomes.remove(kept)
@@ -227,7 +231,9 @@ class Port:
             "attempt": stage.attempt,
             "payload": stage.options.payload,
             "maxAttempts": stage.options.max_attempts,
+            "cancellationRequested": stage.cancelled,
         }
+        self.names_max = stage.options.names_max
         self.is_last_attempt = stage.options.max_attempts == 1
         keys = [f"svc.steps.{number}" for number in range(16)] if stage.options.with_lease else []
         texts = {key: stage.checkpoints.get(key) for key in keys}
@@ -273,6 +279,9 @@ class Port:
 
         return self._call(f"wait {wait.kind} {','.join(wait.names)}", perform)
 
+    def give_back(self) -> None:
+        self.stage.given_back += 1
+
     def now(self) -> float:
         return self.stage.at
 
@@ -293,11 +302,11 @@ class Port:
 
         return self._call(f"read {key}", perform)
 
-    def write(self, key: str, content: Any, metadata: Mapping[str, str], news: Sequence[str]) -> None:
+    def write(self, key: str, content: Any, metadata: Mapping[str, str], news: Sequence[Any]) -> None:
         def perform() -> None:
             self.stage._taken = None
             self.stage.checkpoints[key] = text_of(content)
-            self.stage.news.extend(news)
+            self.stage.news.extend(entry["k"] for entry in news)
 
         self._call(f"write {key}", perform)
 
@@ -307,7 +316,7 @@ class Port:
     def event(self, names: Sequence[str], until: int | None) -> TakenEvent | None:
         return self._waited(Wait("event", tuple(names), until))
 
-    def start_child(self, handler_id: str, payload: Any, key: str) -> str:
+    def start_child(self, handler_id: str, payload: Any, key: str, *, cancel_with_parent: bool) -> str:
         def perform() -> str:
             number = str(11 + len(self.stage.started))
             return self.stage.started.setdefault(key, (number, self.stage.at, handler_id))[0]

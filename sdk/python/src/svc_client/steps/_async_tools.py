@@ -132,15 +132,31 @@ class AsyncSteps:
         return self._run(lambda its: operations.wait_for_event(its, name_of(name), timeout, event, names))
 
     def invoke(
-        self, name: StepName, handler: StepDefinition[Input, Output], given: Input
+        self,
+        name: StepName,
+        handler: StepDefinition[Input, Output],
+        given: Input,
+        *,
+        cancel_with_parent: bool = False,
     ) -> Awaitable[Output]:
         """Starts a run of another handler, waits for its end and gives its result. Raises `StepFailed` if it does not
-        succeed."""
-        return self._run(lambda its: operations.invoke_child(its, name_of(name), handler.id, given))
+        succeed. `cancel_with_parent`: a cancellation of this run cancels the child too."""
+        return self._run(
+            lambda its: operations.invoke_child(its, name_of(name), handler.id, given, cancel_with_parent)
+        )
 
-    def start(self, name: StepName, handler: StepDefinition[Input, Any], given: Input) -> Awaitable[str]:
+    def start(
+        self,
+        name: StepName,
+        handler: StepDefinition[Input, Any],
+        given: Input,
+        *,
+        cancel_with_parent: bool = False,
+    ) -> Awaitable[str]:
         """Starts a run of another handler, and gives its id."""
-        return self._run(lambda its: operations.start_child(its, name_of(name), handler.id, given))
+        return self._run(
+            lambda its: operations.start_child(its, name_of(name), handler.id, given, cancel_with_parent)
+        )
 
     @overload
     async def all(

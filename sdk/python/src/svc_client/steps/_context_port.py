@@ -9,14 +9,16 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import SvcError
+from ._entries import Entry
 from ._port import ChildOutcome, LogLevel, TakenEvent
 from ._values import Json
+from ._waits import EVENTS_MAX
 
 if TYPE_CHECKING:
     from .._generated import models
     from ..worker._context import RunContext
 
-_EVENT_KEYS_MAX = 20
+_ITEMS_MAX = 8
 
 
 class ContextPort:
@@ -26,9 +28,9 @@ class ContextPort:
         self._world = context._world
         self.run = cast("Mapping[str, Any]", context.run)
         is_last = self._held.is_last_attempt
-        # A server of an earlier release does not send the member, and knows none of these additions.
-        self._is_known = is_last is not None
+        self._is_known = self._held.knows_steps
         self.is_last_attempt = is_last if is_last is not None else self.run.get("maxAttempts") == 1
+        self.names_max = EVENTS_MAX if self._is_known else 1
         given = self._held.checkpoints
         found = [] if given is None else given["found"]
         absent = [] if given is None else given["absent"]
@@ -36,6 +38,9 @@ class ContextPort:
             **dict.fromkeys(absent),
             **{each["key"]: each["content"] for each in found},
         }
+
+    def give_back(self) -> None:
+        self._held.abandon("stopping")
 
     def now(self) -> float:
         return self._world.now() * 1_000
@@ -53,16 +58,8 @@ class ContextPort:
         found = self._context.read_checkpoint(key)
         return None if found is None else found["content"]
 
-    def write(self, key: str, content: Json, metadata: Mapping[str, str], news: Sequence[str]) -> None:
-        event: models.ExecutionCheckpointEventWrite | None = None
-        if news and self._is_known:
-            shown = [*news][:_EVENT_KEYS_MAX]
-            more = "" if len(shown) == len(news) else " …"
-            event = {
-                "type": "steps.kept",
-                "message": f"{', '.join(shown)}{more}",
-                "details": {"steps": shown, "count": len(news)},
-            }
+    def write(self, key: str, content: Json, metadata: Mapping[str, str], news: Sequence[Entry]) -> None:
+        event = event_of(news) if self._is_known else None
         self._context.checkpoint(key, content, metadata=metadata, event=event)
 
     def timer(self, name: str, fire_at: int) -> None:
@@ -77,12 +74,15 @@ class ContextPort:
         event = outcome["event"]
         return None if event is None else TakenEvent(event["name"], event["payload"])
 
-    def start_child(self, handler_id: str, payload: Json, key: str) -> str:
+    def start_child(self, handler_id: str, payload: Json, key: str, *, cancel_with_parent: bool) -> str:
         held, client = self._held, self._context._client
+        child: models.ExecutionChildRunRequest = {"handlerId": handler_id, "payload": payload}
+        if cancel_with_parent:
+            child["cancelWithParent"] = True
         request: models.ExecutionExternalWorkerChildRequest = {
             **held.proof(),
             "writeId": key,
-            "child": {"handlerId": handler_id, "payload": payload},
+            "child": child,
         }
         answer = self._context._repeated(
             lambda options: client.start_external_execution_lease_child(request, options=options)
@@ -111,6 +111,26 @@ class ContextPort:
 
     def log(self, level: LogLevel, message: str, error: BaseException | None = None) -> None:
         self._context._log.say(level, message, run=self._held.run, error=error)
+
+
+def event_of(news: Sequence[Entry]) -> models.ExecutionCheckpointEventWrite | None:
+    """The event of a checkpoint with these new results, for the history of the run. Its details have at most 4 KiB."""
+    shown = [each for each in news if each["t"] == "undo" or not (each["t"] == "mark" or each["k"][0] == "@")]
+    steps = [_line_of(entry) for entry in shown[:_ITEMS_MAX]]
+    if not steps:
+        return None
+    details = steps[0] if len(steps) == 1 else {"steps": steps, "count": len(news)}
+    return {
+        "type": "step.failed" if any("error" in step for step in steps) else "step.completed",
+        "message": ", ".join(str(step["name"]) for step in steps),
+        "details": details,
+    }
+
+
+def _line_of(entry: Entry) -> dict[str, object]:
+    line = {"name": entry["k"].removeprefix("@undo:"), "kind": entry["t"], "attempt": entry.get("n", 1)}
+    duration = {"ms": entry["ms"]} if "ms" in entry else {}
+    return {**line, **duration, **({"error": entry["e"]["name"]} if "e" in entry else {})}
 
 
 def _moment(ms: int) -> datetime:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..worker._endings import RunCancelled, RunSuspended
 from ._branches import Branch, branch_here
-from ._entries import Entry, entry_error, is_settled
+from ._entries import Entry, cut_name, entry_error, is_settled
 from ._faults import AmbiguousName, ChangedCode, Stop, quoted
 from ._flow import Driver, Flow, Promise, Signal, call
 from ._journal import Journal
@@ -56,9 +56,10 @@ class Execution:
         """Of the operation that was called last."""
         self._names = Occurrences()
         self._used = {"@", "@ending"}
-        kept = journal.find("@ending", "mark")
-        self.ending = None if kept is None else Stop(kept["v"]["message"])
-        """Where the run has begun to undo: how it ends."""
+        self.is_cancelled = port.run.get("cancellationRequested") is True
+        """The run is leased to undo its work."""
+        self.ending = _ending_of(journal) or (Stop("The run was cancelled.") if self.is_cancelled else None)
+        """Where the run undoes its work: how it ends."""
 
     def look_at(self, error: BaseException) -> None:
         """Halts the execution where the error is one that a handler cannot handle."""
@@ -72,6 +73,9 @@ class Execution:
         self.root.end(error)
 
     def cancel(self, error: BaseException) -> None:
+        """A caller has requested the cancellation."""
+        if self.is_cancelled:
+            return
         self.cancelling.end(error)
         if self.ending is None:
             self.scheduler.drop(error)
@@ -151,11 +155,13 @@ class Execution:
     def end(self, error: Stop) -> Flow[None]:
         """From now on the run only undoes: other branches begin nothing, and their steps that work come to their
         end."""
-        is_known = self.ending is not None
+        is_known = self.journal.find("@ending", "mark") is not None
         self.ending = self.ending or error
         self.scheduler.drop(error)
         if not is_known:
-            entry = {"k": "@ending", "t": "mark", "v": entry_error(error), "at": self.now()}
+            code = {} if error.failure_class == _ENDING_CLASS else {"code": cut_name(error.failure_class)}
+            value = {"name": "Stop", **entry_error(error), **code}
+            entry = {"k": "@ending", "t": "mark", "v": value, "at": self.now()}
             yield from self.scheduler.work(self.writer.put(entry))
         yield from self.scheduler.idle()
 
@@ -165,3 +171,15 @@ class Execution:
 
     def use(self, key: str) -> None:
         self._used.add(key)
+
+
+# The failure class of an ending whose entry names none.
+_ENDING_CLASS = "validation"
+
+
+def _ending_of(journal: Journal) -> Stop | None:
+    kept = journal.find("@ending", "mark")
+    if kept is None:
+        return None
+    value = kept["v"]
+    return Stop(str(value["message"]), failure_class=str(value.get("code", _ENDING_CLASS)))

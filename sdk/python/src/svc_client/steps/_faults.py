@@ -16,9 +16,7 @@ class Stop(RunFailure):
     again."""
 
     def __init__(self, message: str, *, failure_class: str = "validation") -> None:
-        # Every release of the service takes `validation` as final; others need the member.
-        super().__init__(message, failure_class=failure_class)
-        self.retryable = None if failure_class in ("validation", "cancelled") else False
+        super().__init__(message, failure_class=failure_class, retryable=False)
 
 
 class StepFailed(Stop):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from ._entries import Entry, cut_message, cut_name, is_settled
@@ -114,9 +115,11 @@ def commit(execution: Execution, name: str, tenant_id: str, request: Mapping[str
     return execution.operate(its, perform)
 
 
-def start_child(execution: Execution, name: str, handler_id: str, given: object) -> Flow[str]:
+def start_child(
+    execution: Execution, name: str, handler_id: str, given: object, cancel_with_parent: bool
+) -> Flow[str]:
     """Starts a run, and gives its id. A repeat starts no second one."""
-    payload = json_copy(given)
+    child = _Child(handler_id, json_copy(given), cancel_with_parent)
 
     def perform(its: Operation) -> Flow[str]:
         if its.found is not None:
@@ -124,25 +127,35 @@ def start_child(execution: Execution, name: str, handler_id: str, given: object)
         return (yield from execution.scheduler.work(begin(its)))
 
     def begin(its: Operation) -> Flow[str]:
-        run_id = yield from _started(execution, its, handler_id, payload)
+        run_id = yield from _started(execution, its, child)
         yield from execution.writer.put({"k": its.key, "t": "start", "v": run_id, "at": execution.now()})
         return run_id
 
     return execution.operate(execution.enter("start", name), perform)
 
 
-def _started(execution: Execution, its: Operation, handler_id: str, payload: Json) -> Flow[str]:
+@dataclass(frozen=True)
+class _Child:
+    handler_id: str
+    payload: Json
+    cancel_with_parent: bool
+
+
+def _started(execution: Execution, its: Operation, child: _Child) -> Flow[str]:
     key = f"{execution.port.run['id']}/{its.key}"
-    return (yield from call(lambda: execution.port.start_child(handler_id, payload, key)))
+    start = partial(execution.port.start_child, cancel_with_parent=child.cancel_with_parent)
+    return (yield from call(lambda: start(child.handler_id, child.payload, key)))
 
 
 _LOOK_MS_MIN = 5_000
 _LOOK_MS_MAX = 600_000
 
 
-def invoke_child(execution: Execution, name: str, handler_id: str, given: object) -> Flow[Json]:
+def invoke_child(
+    execution: Execution, name: str, handler_id: str, given: object, cancel_with_parent: bool
+) -> Flow[Json]:
     """Starts a run, waits for its end and gives its result."""
-    payload = json_copy(given)
+    child = _Child(handler_id, json_copy(given), cancel_with_parent)
 
     def perform(its: Operation) -> Flow[Json]:
         found = its.found
@@ -155,7 +168,7 @@ def invoke_child(execution: Execution, name: str, handler_id: str, given: object
         return (yield from execution.scheduler.work(keep(its, opened, outcome)))
 
     def begin(its: Operation) -> Flow[Entry]:
-        run_id = yield from _started(execution, its, handler_id, payload)
+        run_id = yield from _started(execution, its, child)
         entry: Entry = {"k": its.key, "t": "child", "id": run_id, "at": execution.now()}
         yield from execution.writer.put(entry)
         return entry

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, Literal, Protocol
 
+from ._entries import Entry
 from ._values import Json
 
 LogLevel = Literal["info", "warning"]
@@ -44,6 +45,14 @@ class StepPort(Protocol):
         """Checkpoints that came with the lease; None for a key without one. Other keys are read."""
         ...
 
+    @property
+    def names_max(self) -> int:
+        """How many events one wait can be for."""
+        ...
+
+    def give_back(self) -> None:
+        """The run is leased again where its cancellation leaves time to undo."""
+
     def now(self) -> float:
         """Milliseconds since 1970 UTC."""
         ...
@@ -57,8 +66,8 @@ class StepPort(Protocol):
     def read(self, key: str) -> Json:
         """None without a checkpoint of that key."""
 
-    def write(self, key: str, content: Json, metadata: Mapping[str, str], news: Sequence[str]) -> None:
-        """`news`: keys that are settled since the last write, for the history of the run."""
+    def write(self, key: str, content: Json, metadata: Mapping[str, str], news: Sequence[Entry]) -> None:
+        """`news`: entries that are settled since the last write, for the history of the run."""
 
     def timer(self, name: str, fire_at: int) -> None: ...
 
@@ -66,7 +75,7 @@ class StepPort(Protocol):
         """The event, or None after `until`."""
         ...
 
-    def start_child(self, handler_id: str, payload: Json, key: str) -> str:
+    def start_child(self, handler_id: str, payload: Json, key: str, *, cancel_with_parent: bool) -> str:
         """The id of the run. A repeat with the key starts no second run."""
         ...
 

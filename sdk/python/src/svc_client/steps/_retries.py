@@ -14,7 +14,7 @@ Duration: TypeAlias = float | timedelta
 _MS_MAX = 316_224_000_000
 _ATTEMPTS_MAX = 1_000
 # A shorter delay passes under the lease; a longer one parks the run.
-_DURABLE_MS = 5_000
+DURABLE_MS = 5_000
 
 
 def rounded(number: float) -> int:
@@ -66,4 +66,4 @@ def retry_after(rule: RetryRule, tries: int) -> tuple[bool, int] | None:
     except OverflowError:
         grown = rule.max_delay_ms if rule.delay_ms > 0 else 0
     delay = rounded(min(grown, rule.max_delay_ms))
-    return delay >= _DURABLE_MS, delay
+    return delay >= DURABLE_MS, delay

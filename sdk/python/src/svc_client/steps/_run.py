@@ -63,6 +63,8 @@ def concluded(execution: Execution, result: Json) -> Flow[Json]:
         execution.halted.result()
     if execution.ending is not None:
         raise execution.ending
+    if execution.undos:
+        execution.cancelling.check()
     steps = execution.unused()
     if steps:
         message = "The journal holds results of steps that the handler no longer has."
@@ -79,18 +81,16 @@ def failure_of(execution: Execution, error: BaseException) -> Flow[BaseException
         except BaseException as halted:
             return halted
     cancelled = execution.cancelling.error
-    is_program = not isinstance(error, Exception) and cancelled is None
-    if is_program or isinstance(error, (ChangedCode, AmbiguousName)):
+    if cancelled is not None:
+        # Only a run with a cooperative cancellation is leased again, with time to undo.
+        if execution.undos:
+            execution.port.give_back()
+        return cancelled
+    if not isinstance(error, Exception) or isinstance(error, (ChangedCode, AmbiguousName)):
         return error
-    ending = execution.ending or (
-        Stop("The run was cancelled.", failure_class="cancelled")
-        if cancelled is not None
-        else error
-        if isinstance(error, Stop)
-        else _final_of(error)
-        if execution.port.is_last_attempt
-        else None
-    )
+    ending = execution.ending or (error if isinstance(error, Stop) else None)
+    if ending is None and execution.port.is_last_attempt:
+        ending = _final_of(error)
     if ending is None:
         return error
     is_own = execution.ending is None and not isinstance(error, Stop)
@@ -98,11 +98,12 @@ def failure_of(execution: Execution, error: BaseException) -> Flow[BaseException
         yield from undo_all(execution, ending, Branch(execution.root))
     except BaseException as stopped:
         return stopped
-    if cancelled is not None:
+    if execution.is_cancelled:
         return RunCancelled("cancelled")
     return error if is_own else ending
 
 
 def _final_of(error: BaseException) -> Stop:
-    message = error.message if isinstance(error, RunFailure) else "The handler failed."
-    return Stop(message)
+    if isinstance(error, RunFailure):
+        return Stop(error.message, failure_class=error.failure_class)
+    return Stop("The handler failed.", failure_class="unknown")

@@ -180,20 +180,22 @@ class Scheduler:
             queue = [*self._queue]
             if not queue:
                 return
-            choice = choose_wait(queue)
-            first = choice.wait
+            choice = choose_wait(queue, self._port.names_max)
+            first = choice.waits[0]
             if first.kind != "event":
                 yield from self._native(first, choice.until)
                 return
-            taken = yield from call(partial(self._port.event, first.names, choice.until))
+            names = list(dict.fromkeys(name for wait in choice.waits for name in wait.names))
+            taken = yield from call(partial(self._port.event, names, choice.until))
             if taken is not None:
-                yield from self._settle(first, WaitEnd(taken.payload, taken.name))
+                of_name = [wait for wait in choice.waits if taken.name in wait.names]
+                yield from self._settle((of_name or [first])[0], WaitEnd(taken.payload, taken.name))
                 return
             due = earliest_of(queue) or first
             # Accept the second answer: the clocks may differ by much.
             if due.kind == "event" and again == 0 and not is_timeout(due, self._now()):
                 continue
-            if due is first:
+            if due in choice.waits:
                 yield from self._settle(due, None)
             else:
                 yield from self._native(due, self._now() + _LOOK_MS)

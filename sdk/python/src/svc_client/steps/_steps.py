@@ -15,7 +15,7 @@ from ._entries import Entry, entry_error, is_settled
 from ._execution import Execution, Operation
 from ._faults import StepFailed, StepTimeout, StepValueError, Stop, quoted
 from ._flow import Flow, Promise, Work, call
-from ._retries import RetryRule, retry_after
+from ._retries import DURABLE_MS, RetryRule, retry_after
 from ._values import Json, json_copy
 from ._waits import QueuedWait
 
@@ -207,6 +207,10 @@ def _answer_of(
 
 
 def _timer(execution: Execution, its: Operation, tried: int, at: int) -> Flow[None]:
-    """Parks the run until the next try."""
+    """Parks the run until the next try. A run that is being cancelled cannot be parked, and has little time."""
+    if execution.is_cancelled:
+        left_ms = min(max(0, at - execution.now()), DURABLE_MS)
+        yield from call(lambda: execution.port.pause(left_ms / 1_000, Event()))
+        return
     wait = QueuedWait("timer", f"@retry:{its.key}:{tried}", at, None, lambda _: None)
     yield from execution.scheduler.wait(wait, its.signal)

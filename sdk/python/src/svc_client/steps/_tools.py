@@ -109,15 +109,33 @@ class Steps:
         one. With several `names` any of these events ends the wait, and the result says which."""
         return self._run(lambda its: operations.wait_for_event(its, name_of(name), timeout, event, names))
 
-    def invoke(self, name: StepName, handler: StepDefinition[Input, Output], given: Input) -> Output:
+    def invoke(
+        self,
+        name: StepName,
+        handler: StepDefinition[Input, Output],
+        given: Input,
+        *,
+        cancel_with_parent: bool = False,
+    ) -> Output:
         """Starts a run of another handler, waits for its end and gives its result. Raises `StepFailed` if it does not
-        succeed."""
-        flow = self._run(lambda its: operations.invoke_child(its, name_of(name), handler.id, given))
+        succeed. `cancel_with_parent`: a cancellation of this run cancels the child too."""
+        flow = self._run(
+            lambda its: operations.invoke_child(its, name_of(name), handler.id, given, cancel_with_parent)
+        )
         return cast("Output", flow)
 
-    def start(self, name: StepName, handler: StepDefinition[Input, Any], given: Input) -> str:
+    def start(
+        self,
+        name: StepName,
+        handler: StepDefinition[Input, Any],
+        given: Input,
+        *,
+        cancel_with_parent: bool = False,
+    ) -> str:
         """Starts a run of another handler, and gives its id."""
-        return self._run(lambda its: operations.start_child(its, name_of(name), handler.id, given))
+        return self._run(
+            lambda its: operations.start_child(its, name_of(name), handler.id, given, cancel_with_parent)
+        )
 
     @overload
     def all(self, one: Callable[[], A], two: Callable[[], B], /) -> tuple[A, B]: ...

@@ -48,25 +48,28 @@ W = TypeVar("W", bound=QueuedWait)
 
 @dataclass(frozen=True)
 class WaitChoice(Generic[W]):
-    wait: W
+    waits: Sequence[W]
+    """Several events, or one timer, or one run."""
     until: int | None
 
 
-def choose_wait(queue: Sequence[W]) -> WaitChoice[W]:
-    """The first event of the queue, until the earliest moment of all. Without an event, the run that was looked at
-    longest ago, until the earliest moment of the others. Otherwise the earliest timer.
-
-    An operation waits for its own names alone: the service gives an outcome to the wait for the same names, so one that
-    an execution got for the names of two operations would be lost where the next one waits for those of one."""
+def choose_wait(queue: Sequence[W], names_max: int) -> WaitChoice[W]:
+    """The first events of the queue, until the earliest moment of all. Without an event, the run that was looked at
+    longest ago, until the earliest moment of the others. Otherwise the earliest timer. One wait is for at most
+    `names_max` names, or for those of one operation."""
     earliest = earliest_of(queue)
-    event = next((wait for wait in queue if wait.kind == "event"), None)
-    if event is not None:
-        return WaitChoice(event, None if earliest is None else earliest.due_at)
+    events: list[W] = []
+    for wait in queue:
+        names = {name for each in [*events, wait] for name in each.names}
+        if wait.kind == "event" and (not events or len(names) <= names_max):
+            events.append(wait)
+    if events:
+        return WaitChoice(events, None if earliest is None else earliest.due_at)
     run = earliest_of([wait for wait in queue if wait.kind == "run"])
     if run is not None:
         other = earliest_of([wait for wait in queue if wait is not run])
-        return WaitChoice(run, None if other is None else other.due_at)
-    return WaitChoice(earliest or queue[0], None if earliest is None else earliest.due_at)
+        return WaitChoice([run], None if other is None else other.due_at)
+    return WaitChoice([earliest or queue[0]], None if earliest is None else earliest.due_at)
 
 
 def earliest_of(queue: Sequence[W]) -> W | None:

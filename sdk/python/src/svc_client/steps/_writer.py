@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ._entries import Entry, is_settled
@@ -22,7 +23,7 @@ class JournalWriter:
         self._port = port
         self._current: Promise | None = None
         self._next: Promise | None = None
-        self._news: list[str] = []
+        self._news: list[Entry] = []
 
     def put(self, entry: Entry) -> Flow[None]:
         """Keeps an entry; ends after the service has it."""
@@ -33,7 +34,7 @@ class JournalWriter:
         for entry in entries:
             self._journal.put(entry)
             if is_settled(entry):
-                self._news.append(entry["k"])
+                self._news.append(entry)
         yield from self._written()
 
     def put_value(self, entry: Entry, value: Json) -> Flow[None]:
@@ -65,10 +66,10 @@ class JournalWriter:
             # Results that come in one turn share the write.
             yield TURN
             news, self._news = self._news, []
-            for write in self._journal.changes():
-                yield from call(lambda write=write, news=news: self._send(write, news))  # type: ignore[misc]
+            changes = self._journal.changes()
+            for write in changes:
+                yield from call(partial(self._send, write, news if write is changes[-1] else []))
                 self._journal.written(write)
-                news = []
         except BaseException as error:
             self._current = None
             mine.reject(error)
@@ -76,21 +77,22 @@ class JournalWriter:
         self._current = None
         mine.resolve()
 
-    def _send(self, write: SegmentWrite, news: list[str]) -> None:
+    def _send(self, write: SegmentWrite, news: list[Entry]) -> None:
         self._port.write(write.key, write.content, write.metadata, news)
 
 
 def read_segments(port: StepPort) -> Flow[list[Json]]:
-    """The segments of the run; those that came with the lease are not asked for, nor those of a fresh run."""
+    """The segments of the run; those that came with the lease are not asked for, nor those of a fresh run,
+    unless its start gave checkpoints."""
     segments: list[Json] = []
     while True:
         key = segment_key(len(segments))
         if key in port.given:
             content = port.given[key]
-        elif port.run["attempt"] <= 1 and not segments:
+        elif port.run["attempt"] <= 1 and not segments and "firstCheckpoints" not in port.run:
             content = None
         else:
-            content = yield from call(lambda key=key: port.read(key))  # type: ignore[misc]
+            content = yield from call(partial(port.read, key))
         if content is None:
             return segments
         content = from_wire(content)

@@ -35,8 +35,7 @@ class RunFailure(Exception):
     failure_class: str
     status: FailureStatus
     status_details: Mapping[str, object] | None
-    retryable: bool | None = None
-    """False ends the run, whatever its class is and with attempts left. A preview."""
+    retryable: bool = True
 
     def __init__(
         self,
@@ -45,8 +44,12 @@ class RunFailure(Exception):
         failure_class: str = "unknown",
         status: FailureStatus = "failed",
         status_details: Mapping[str, object] | None = None,
+        retryable: bool = True,
     ) -> None:
+        """False for `retryable`, which is a preview, ends the run, whatever its class is. To a server that does not
+        know this, the failure has the class `validation`."""
         super().__init__(message)
+        self.retryable = retryable
         self.message = message
         self.failure_class = identifier(failure_class, "failure_class")
         self.status = status
@@ -109,16 +112,18 @@ def failed(failure_class: str, text: str) -> models.ExecutionRunResult:
     return {"status": "failed", "failureClass": failure_class, "error": text}
 
 
-def failure_result(failure: RunFailure) -> models.ExecutionRunResult:
+def failure_result(failure: RunFailure, *, knows_retryable: bool) -> models.ExecutionRunResult:
     """A subclass may lack members, or have others: the run has to end all the same."""
     try:
         result: models.ExecutionRunResult = {
             "status": failure.status if failure.status in _STATUSES else "failed",
-            "failureClass": _class_of(failure.failure_class),
+            "failureClass": _class_of(failure.failure_class)
+            if failure.retryable or knows_retryable
+            else "validation",
             "error": _text_of(failure.message) or FAILED_TEXT,
         }
         details = failure.status_details
-        if failure.retryable is False:
+        if not failure.retryable and knows_retryable:
             result["retryable"] = False
     except BaseException:
         return failed("unknown", FAILED_TEXT)

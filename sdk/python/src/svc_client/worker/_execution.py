@@ -124,7 +124,7 @@ class Execution:
             return None
         except RunFailure as failure:
             self._log.say("warning", "The handler failed.", run=held.run, error=failure)
-            ending = failure_result(failure)
+            ending = failure_result(failure, knows_retryable=held.knows_steps)
         except RunCancelled:
             return cancelled()
         except BaseException as error:

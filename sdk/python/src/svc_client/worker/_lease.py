@@ -41,7 +41,8 @@ class HeldLease:
         # A server of release 0.5.0 does not send the member.
         self.shows_handler_errors = answer.get("showsHandlerErrors") is True
         self.is_last_attempt = cast("bool | None", answer.get("isLastAttempt"))
-        """None from a server of an earlier release."""
+        self.knows_steps = self.is_last_attempt is not None
+        """Whether the server knows the members for handlers with steps."""
         self.checkpoints = answer.get("checkpoints")
         """The checkpoints that the request for the lease named."""
         self.seconds = seconds

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The segments of a journal, so that an execution reads it without a call. As many as the service takes.
-_KEYS = [f"svc.steps.{number}" for number in range(16)]
+# A journal of up to 60 kB comes with the lease. More keys would cost a read each, also where there is no such segment.
+_KEYS = ["svc.steps.0"]
 
 
 class LeaseWish:
