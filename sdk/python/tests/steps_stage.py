@@ -1,24 +1,17 @@
 """A model of the service that keeps the rules of one run: leases, checkpoints, waits and kept outcomes.
-Time is virtual.
-
-Handlers of these tests are coroutine functions. In threads each `await` is of a call that has already returned."""
+Time is virtual."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any
 
 from step_vectors import STARTS_AT
 
 from svc_client.steps._port import ChildOutcome, TakenEvent
-from svc_client.steps._run import Definition
-from svc_client.steps._thread_run import run_steps
 from svc_client.steps._values import text_of
 from svc_client.worker import RunCancellation, RunCancelled, RunSuspended
 
@@ -65,6 +58,8 @@ class Options:
     uuids: Sequence[str] = ()
     randoms: Sequence[float] = ()
     names_max: int = 16
+    first: bool = False
+    """The start gave checkpoints to the run."""
     with_lease: bool = False
     """The segments come with the lease."""
     cancel_at: int | None = None
@@ -97,7 +92,8 @@ class RunStage:
 
     @property
     def segments(self) -> list[str]:
-        return [text for key, text in self.checkpoints.items() if key.startswith("svc.steps.")]
+        kept = [text for key, text in self.checkpoints.items() if key.startswith("svc.steps.")]
+        return [text_of(json.loads(text)) for text in kept]
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -133,6 +129,8 @@ class RunStage:
     def _resume(self) -> None:
         """Goes to the moment at which the wait ends."""
         self._raise()
+        if self.cancelled:
+            self._wait = None
         while self._wait is not None:
             wait = self._wait
             moments = [] if wait.due_at is None else [wait.due_at]
@@ -232,6 +230,7 @@ class Port:
             "payload": stage.options.payload,
             "maxAttempts": stage.options.max_attempts,
             "cancellationRequested": stage.cancelled,
+            **({"firstCheckpoints": 1} if stage.options.first else {}),
         }
         self.names_max = stage.options.names_max
         self.is_last_attempt = stage.options.max_attempts == 1
@@ -251,15 +250,16 @@ class Port:
             with self.lock:
                 stage.calls.append(what)
                 number = len(stage.calls)
+                stage.cancelled = stage.cancelled or options.cancel_at == number
+            if options.cancel_at == number:
+                self.cancellation.cancel()
+            with self.lock:
                 crash = options.crash if options.crash and options.crash.call == number else None
                 if crash is not None and crash.when == "before":
                     raise self._stopped()
                 answer = perform()
                 if crash is not None:
                     raise self._stopped()
-            if options.cancel_at == number:
-                stage.cancelled = True
-                self.cancellation.cancel()
             return answer
         finally:
             with self.lock:
@@ -305,7 +305,7 @@ class Port:
     def write(self, key: str, content: Any, metadata: Mapping[str, str], news: Sequence[Any]) -> None:
         def perform() -> None:
             self.stage._taken = None
-            self.stage.checkpoints[key] = text_of(content)
+            self.stage.checkpoints[key] = json.dumps(content)
             self.stage.news.extend(entry["k"] for entry in news)
 
         self._call(f"write {key}", perform)
@@ -346,69 +346,3 @@ class Port:
 
     def log(self, level: str, message: str, error: BaseException | None = None) -> None:
         pass
-
-
-Handler = Callable[[Any, Any], Any]
-
-
-def _at_once(coroutine: Any) -> Any:
-    """The end of a coroutine whose awaits are of calls that have returned."""
-    if not inspect.iscoroutine(coroutine):
-        return coroutine
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("a coroutine of a thread gave way")
-
-
-class _Done:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __await__(self) -> Any:
-        return self.value
-        yield
-
-
-class Awaited:
-    """The tools of threads, for a handler that awaits them."""
-
-    def __init__(self, steps: Any) -> None:
-        self._steps = steps
-
-    def __getattr__(self, name: str) -> Any:
-        tool = getattr(self._steps, name)
-        if not callable(tool):
-            return tool
-
-        def given(value: Any) -> Any:
-            if not inspect.isfunction(value):
-                return value
-            # With the signature of the function.
-            return wraps(value)(lambda *its: _at_once(value(*its)))
-
-        def call(*args: Any, **more: Any) -> Any:
-            return _Done(tool(*map(given, args), **{key: given(value) for key, value in more.items()}))
-
-        return call
-
-
-def in_threads(
-    handler: Handler, version: str = "1", handler_id: str = "h"
-) -> Callable[[RunStage, Port], Any]:
-    def run(steps: Any, payload: Any) -> Any:
-        return _at_once(handler(Awaited(steps), payload))
-
-    definition = Definition(handler_id, version, run)
-    return lambda _, port: run_steps(definition, port, port.cancellation)
-
-
-def in_tasks(handler: Handler, version: str = "1", handler_id: str = "h") -> Callable[[RunStage, Port], Any]:
-    from svc_client.steps._async_run import run_steps_async
-
-    definition = Definition(handler_id, version, handler)
-    return lambda _, port: asyncio.run(run_steps_async(definition, port, port.cancellation))
-
-
-FACES: Any = [in_threads, in_tasks]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from steps_faces import FACES
 from steps_handlers import CASES, Case, Effects
-from steps_stage import FACES, Crash, RunStage
+from steps_stage import Crash, RunStage
 
 
 def driven(case: Case, face: Any, **more: Any) -> tuple[RunStage, Any, Effects]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from steps_faces import in_tasks, in_threads
 from steps_handlers import CASES, Effects
-from steps_stage import Crash, Port, Raised, RunStage, in_tasks, in_threads
+from steps_stage import Crash, Port, Raised, RunStage
 from test_steps_crashes import check
 
 from svc_client.steps import _execution, _run, _scheduler, _writer

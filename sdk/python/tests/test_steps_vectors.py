@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from step_vectors import VECTORS, titled
-from steps_stage import FACES, RunStage
+from steps_faces import FACES
+from steps_stage import RunStage
 
 from svc_client.steps import StepFailed, Stop
 from svc_client.steps._port import ChildOutcome

@@ -9,6 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import SvcError
+from ..worker._moments import utc
 from ._entries import Entry
 from ._port import ChildOutcome, LogLevel, TakenEvent
 from ._values import Json
@@ -141,5 +142,4 @@ def _moment(ms: int) -> datetime:
 
 
 def _text(ms: int) -> str:
-    text = _moment(ms).isoformat(timespec="milliseconds")
-    return f"{text.removesuffix('+00:00')}Z"
+    return utc(_moment(ms))

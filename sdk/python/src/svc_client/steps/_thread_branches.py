@@ -93,7 +93,9 @@ class ThreadBranches:
                 execution.scheduler.branched(len(works) - 1)
 
         def ended(at: int, answer: Promise) -> None:
-            if known in (None, at):
+            if known in (None, at) and not first.is_done:
+                # At once: a wait of another branch must not begin any more.
+                _end_others(branches, at)
                 first.resolve((at, answer))
 
         try:
@@ -107,8 +109,6 @@ class ThreadBranches:
                 if known is None:
                     execution.scheduler.branched(1 - len(works))
         winner, answer = first.result()
-        with self._driver.lock:
-            _end_others(branches, winner)
         if known is None:
             self._driver.run(execution.keep_winner(its, winner))
         return answer.result()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._errors import APIAbortError, APIStatusError, ConflictError, NotFoundError, SvcError
 from ._endings import RunCancelled, RunSuspended
+from ._moments import moment_in, utc
 from ._repeat import bare, may_pass, says_lost, until_known
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .._client import Client
     from .._generated import models
     from .._options import CallOptions
@@ -125,16 +127,9 @@ class RunContext:
         """Stores state, any JSON, for the next attempt. The last write of a key wins. `event`, which is a preview, adds
         a line to the history in the same transaction."""
         write: models.ExecutionCheckpointWrite = {"key": key, "content": content, "metadata": metadata or {}}
-        proof = self._held.proof()
-        request: models.ExecutionExternalWorkerCheckpointRequest = {
-            "leaseKey": proof["leaseKey"],
-            "leaseToken": proof["leaseToken"],
-            "workerId": proof["workerId"],
-            "writeId": self._held.next_write_id(),
-            "checkpoint": write,
-        }
-        if event is not None:
-            request["event"] = event
+        more = {} if event is None else {"event": event}
+        named = {**self._held.proof(), "writeId": self._held.next_write_id(), "checkpoint": write, **more}
+        request = cast("models.ExecutionExternalWorkerCheckpointRequest", named)
         return self._repeated(
             lambda options: self._client.put_external_execution_lease_checkpoint(request, options=options)
         )
@@ -158,7 +153,11 @@ class RunContext:
     ) -> models.ExecutionWaitResult:
         """The outcome of the wait: the raised `event`, or `timed_out`. Without an outcome the call does not return: the
         run is parked, and a worker calls the handler again from its beginning when the outcome is known."""
-        until = None if timeout_seconds is None else self._moment_in(timeout_seconds, "timeout_seconds")
+        until = (
+            None
+            if timeout_seconds is None
+            else moment_in(self._world.now(), timeout_seconds, "timeout_seconds")
+        )
         return self._wait({"kind": "external_event", "name": name, "timeoutAtUtc": until})
 
     def wait_for_timer(
@@ -174,11 +173,11 @@ class RunContext:
         if (after_seconds is None) == (at is None):
             raise SvcError("A timer needs either after_seconds or at.")
         if at is None:
-            moment = self._moment_in(after_seconds, "after_seconds")
+            moment = moment_in(self._world.now(), after_seconds, "after_seconds")
         elif at.tzinfo is None:
             raise SvcError("at must be a datetime with an offset from UTC.")
         else:
-            moment = _utc(at)
+            moment = utc(at)
         return self._wait({"kind": "timer", "name": name, "fireAtUtc": moment, "payload": payload})
 
     def _wait(self, request: dict[str, Any]) -> models.ExecutionWaitResult:
@@ -195,11 +194,6 @@ class RunContext:
             raise RunSuspended
         held.seen(answer["run"])
         return outcome
-
-    def _moment_in(self, seconds: object, what: str) -> str:
-        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 <= seconds < 1e9:
-            raise SvcError(f"{what} must be a number of seconds from 0.")
-        return _utc(datetime.fromtimestamp(self._world.now(), timezone.utc) + timedelta(seconds=seconds))
 
     def _repeated(self, send: Callable[[CallOptions], T]) -> T:
         # A handler that waits for one call as long as a lease lasts blocks its slot: another execution may do better.
@@ -250,8 +244,3 @@ class RunContext:
 def _how(error: BaseException) -> object:
     """How the lease ended, by the answer of the service."""
     return (error.problem or cast("Any", {})).get("how") if isinstance(error, APIStatusError) else None
-
-
-def _utc(moment: datetime) -> str:
-    text = moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
-    return f"{text.removesuffix('+00:00')}Z"

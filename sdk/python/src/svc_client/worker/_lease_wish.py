@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from .._errors import APIStatusError
 from ._repeat import is_of_content
-
-if TYPE_CHECKING:
-    from ._options import Settings
 
 T = TypeVar("T")
 
@@ -20,8 +17,8 @@ _KEYS = ["svc.steps.0"]
 class LeaseWish:
     """Members of a request that a server of an earlier release refuses."""
 
-    def __init__(self, settings: Settings) -> None:
-        versions = [*settings.versions]
+    def __init__(self, versions: Sequence[str]) -> None:
+        """`versions`: those of the handlers with steps."""
         self._members: dict[str, Any] = {"checkpointKeys": _KEYS} if versions else {}
         if len(versions) == 1:
             # Handlers of several versions have none in common.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .._generated import models
     from .._options import CallOptions
     from .._world import World
-    from ._lease_wish import LeaseWish
     from ._log import Log
     from ._options import Settings
 
@@ -23,17 +22,10 @@ class NextRuns:
     """Completes runs, and asks for the next run in the same request."""
 
     def __init__(
-        self,
-        client: Client,
-        settings: Settings,
-        lease_wish: LeaseWish,
-        stopping: Cancellation,
-        world: World,
-        log: Log,
+        self, client: Client, settings: Settings, stopping: Cancellation, world: World, log: Log
     ) -> None:
         self._client = client
         self._settings = settings
-        self._lease_wish = lease_wish
         self._stopping = stopping
         self._world = world
         self._log = log
@@ -48,7 +40,7 @@ class NextRuns:
         wish: dict[str, Any] = {
             "handlerIds": [*self._settings.handlers],
             "ttlSeconds": self._settings.lease_seconds,
-            **self._lease_wish.members,
+            **self._settings.wish.members,
         }
         return cast("models.ExecutionExternalWorkerNextLeaseRequest", wish)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from .._coroutines import is_coroutine_function
 from .._errors import SvcError
 from ._endings import identifier
+from ._lease_wish import LeaseWish
 
 if TYPE_CHECKING:
     from ._context import RunContext
@@ -51,8 +52,7 @@ class Settings:
     lease_seconds: float
     heartbeat_seconds: float
     wait_seconds: float
-    versions: frozenset[str]
-    """Of the handlers with steps."""
+    wish: LeaseWish
 
 
 def settle(
@@ -74,7 +74,7 @@ def settle(
     return Settings(
         worker_id=identifier(worker_id, "worker_id"),
         handlers=found,
-        versions=_versions(found),
+        wish=LeaseWish(_versions(found)),
         concurrency=_concurrency(concurrency),
         lease_seconds=lease,
         heartbeat_seconds=every,
@@ -106,10 +106,10 @@ def named(given: object, what: str) -> list[tuple[object, Any]]:
     return [(each.id, each) for each in listed]
 
 
-def _versions(handlers: Mapping[str, PluginHandler | HandlerCall]) -> frozenset[str]:
+def _versions(handlers: Mapping[str, PluginHandler | HandlerCall]) -> list[str]:
     calls = [each.call if isinstance(each, PluginHandler) else each for each in handlers.values()]
     versions = [getattr(call, "svc_step_version", None) for call in calls]
-    return frozenset(version for version in versions if version is not None)
+    return [*dict.fromkeys(version for version in versions if version is not None)]
 
 
 def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .._generated import models
     from .._options import CallOptions
     from .._world import World
-    from ._lease_wish import LeaseWish
     from ._log import Log
     from ._options import Settings
 
@@ -36,17 +35,10 @@ class Polling:
     service limits its waiting calls."""
 
     def __init__(
-        self,
-        client: Client,
-        settings: Settings,
-        wish: LeaseWish,
-        stopping: Cancellation,
-        world: World,
-        log: Log,
+        self, client: Client, settings: Settings, stopping: Cancellation, world: World, log: Log
     ) -> None:
         self._client = client
         self._settings = settings
-        self._wish = wish
         self._stopping = stopping
         self._world = world
         self._log = log
@@ -144,7 +136,7 @@ class Polling:
             whole = cast("models.ExecutionExternalWorkerLeaseRequest", {**request, **more})
             return bare(lambda: calls.lease_external_execution_run(whole, options=options))
 
-        response = self._wish.made(send)
+        response = settings.wish.made(send)
         self._unknown.heard(response.headers.get("svc-unknown-handlers"))
         answer = response.data
         if answer is None:

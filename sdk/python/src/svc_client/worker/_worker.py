@@ -12,7 +12,6 @@ from .._errors import APIAbortError, SvcError
 from ._endings import ORDERS, Delivered, DeliveryError, WorkerBusyError, identifier
 from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
-from ._lease_wish import LeaseWish
 from ._log import Log, OnLog
 from ._next_runs import NextRuns
 from ._options import HandlerCall, PluginHandler, StepCall, check_grace, settle
@@ -73,12 +72,11 @@ class Worker:
             self._log,
         )
         self._stopping = Cancellation()
-        wish = LeaseWish(self._settings)
-        next_runs = NextRuns(client, self._settings, wish, self._stopping, self._world, self._log)
+        next_runs = NextRuns(client, self._settings, self._stopping, self._world, self._log)
         self._execution = Execution(
             client, heartbeat, self._settings.handlers, self._world, self._log, self._stopping, next_runs
         )
-        self._polling = Polling(client, self._settings, wish, self._stopping, self._world, self._log)
+        self._polling = Polling(client, self._settings, self._stopping, self._world, self._log)
         self._lock = threading.Lock()
         self._started = False
         self._giving_up = False
