@@ -46,6 +46,9 @@ export function ordered(entry: Entry): Entry {
   return Object.fromEntries(kept.map((name) => [name, given[name]])) as unknown as Entry;
 }
 
+/** The last moment of a date. */
+const MOMENT_MAX = 8.64e15;
+
 /** An entry as it was read. Throws where it is none. */
 export function readEntry(given: JsonValue): Entry {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw noEntry();
@@ -53,11 +56,14 @@ export function readEntry(given: JsonValue): Entry {
   const isTyped = types.every(([name, type]) => !Object.hasOwn(entry, name) || typeof entry[name] === type);
   const isOne = results.filter((name) => Object.hasOwn(entry, name)).length <= 1;
   const hasError = !Object.hasOwn(entry, 'e') || isError(entry['e']);
-  if (!(isTyped && isOne && hasError && 'k' in entry && kinds.includes(entry['t']))) throw noEntry();
+  const { n = 1, at = 0, v = null } = entry;
+  const isBounded = Number.isSafeInteger(n) && Number(n) >= 1 && Math.abs(Number(at)) <= MOMENT_MAX;
+  const isEvent = entry['t'] !== 'event' || v === null || Object.hasOwn(v as object, 'payload');
+  if (!(isTyped && isBounded && isEvent && isOne && hasError && 'k' in entry && kinds.includes(entry['t']))) throw noEntry();
   return entry as unknown as Entry;
 }
 
-function isError(given: JsonValue | undefined): boolean {
+export function isError(given: JsonValue | undefined): given is EntryError {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
   const { name, message, code = '' } = given as JsonObject;
   return [name, message, code].every((text) => typeof text === 'string');

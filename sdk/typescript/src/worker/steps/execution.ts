@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../generated/models.ts';
 import { WorkStopped } from '../errors.ts';
 import { Branch, branchHere } from './branches.ts';
-import { type Entry, type EntryError, type EntryKind, entryError, isSettled } from './entries.ts';
+import { type Entry, type EntryKind, entryError, isError, isSettled } from './entries.ts';
 import { AmbiguousName, ChangedCode, Stop } from './faults.ts';
 import type { Journal } from './journal.ts';
 import { Occurrences } from './names.ts';
@@ -176,8 +176,10 @@ export class Execution {
 const ENDING_CLASS = 'validation';
 
 function endingOf(journal: Journal): Stop | null {
-  const kept = journal.find('@ending', 'mark')?.v as EntryError | undefined;
-  if (kept === undefined) return null;
+  const found = journal.find('@ending', 'mark');
+  if (found === undefined) return null;
+  const { v: kept } = found;
+  if (!isError(kept)) throw new ChangedCode('The journal of the run has an ending that this kit cannot read');
   return new Stop(kept.message, { failureClass: kept.code ?? ENDING_CLASS, cause: kept });
 }
 
