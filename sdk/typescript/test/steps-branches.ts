@@ -6,7 +6,7 @@ import { type Crash, type Raised, RunStage } from './steps-stage.ts';
 export const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /** The same numbers for a seed, each time. */
-function numbers(seed: number): (below: number) => number {
+export function numbers(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761;
   return (below) => {
     state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x297a2d39) >>> 0;

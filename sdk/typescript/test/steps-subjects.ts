@@ -328,3 +328,27 @@ function withoutDrawn(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDrawn);
   return typeof value === 'object' || typeof value === 'boolean' ? value : typeof value;
 }
+
+/** Names that a service might read as something else. */
+export const strangeNames = [
+  'a/b',
+  '/',
+  '..',
+  '../svc.steps.0',
+  'it\'s "quoted"',
+  'back\\slash',
+  '%2F?a=b&c#d',
+  'a#b',
+  'a~1b',
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'steps.0',
+  '\u{1f680} to the moon',
+  '\u05e9\u05dc\u05d5\u05dd',
+  'e\u0301',
+  'a\u2028b',
+  '\u{1f680}'.repeat(64),
+  'x'.repeat(128),
+];
