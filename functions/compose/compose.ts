@@ -3,18 +3,16 @@ import { type Settings, table } from '../config/table.ts';
 import { createChain } from '../http/chain.ts';
 import type { CallOperation } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
-import type { ChainOptions } from '../http/options.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type LogFormat, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
-import type { Runtime } from '../runs/runtime.ts';
 import { DamageLog } from '../store/damage.ts';
 import type { HashedBodies } from '../store/hashed-bodies.ts';
 import type { RecordStore } from '../store/port.ts';
 import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
-import type { Execution, ExecutionRole } from './execution.ts';
+import type { Execution, ExecutionParts, ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
 import type { LayerParts } from './layer.ts';
@@ -139,27 +137,12 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   };
 }
 
-/** The code of the group is loaded with the first commit of a handler. */
-function commitBy(serving: () => Promise<ChainOptions>): Commit {
-  let made: Commit | undefined;
-  return async (...given) => {
-    const { createCommit } = await import('./handler-commit.ts');
-    return (made ??= createCommit(serving))(...given);
-  };
-}
-
-type Commit = NonNullable<Runtime['commit']>;
-
-interface RunsParts {
-  readonly announce: Log;
-  readonly role: ExecutionRole;
-  readonly serving: (groups: readonly string[]) => Promise<ChainOptions>;
-}
+type RunsParts = Pick<ExecutionParts, 'role'> & Required<Pick<ExecutionParts, 'announce' | 'serving'>>;
 
 async function composeRuns(
   parts: GroupParts,
   enabled: readonly ComposedGroup[],
-  { serving, ...own }: RunsParts,
+  own: RunsParts,
 ): Promise<Execution> {
   const [{ composeExecution }, { bodyCheck }] = await Promise.all([
     import('./execution.ts'),
@@ -168,8 +151,7 @@ async function composeRuns(
   const jobs = await jobsOf(parts, enabled);
   if (jobs.length > 0 && !parts.settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
   const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];
-  const commit = commitBy(() => serving(['canonical']));
-  return composeExecution({ ...parts, ...own, jobs, upkeep, commit });
+  return composeExecution({ ...parts, ...own, jobs, upkeep });
 }
 
 function needsRuntime(jobs: readonly JobPlugin[]): string {

@@ -3,6 +3,7 @@ import { acceptsHandlersOfWorkers } from '../config/execution-rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import type { HostedWorker } from '../groups/execution/delivery-operation.ts';
 import type { ExecutionDependencies } from '../groups/execution/dependencies.ts';
+import type { ChainOptions } from '../http/options.ts';
 import type { Jobs } from '../jobs/admit-job.ts';
 import { executableJobs, registerJobs } from '../jobs/built-in.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
@@ -63,8 +64,8 @@ export interface ExecutionParts extends LayerParts {
   readonly role: ExecutionRole;
   /** Durable work of the route groups, the same list in every process of a deployment. Default: none. */
   readonly jobs?: readonly JobPlugin[];
-  /** A transaction of the canonical store for a handler. */
-  readonly commit?: Runtime['commit'];
+  /** The operations of these groups, for the commits of handlers. */
+  readonly serving?: (groups: readonly string[]) => Promise<ChainOptions>;
   /** Upkeep of groups beside that of their jobs. */
   readonly upkeep?: readonly Upkeep[];
 }
@@ -230,10 +231,21 @@ function concurrencyLimitsOf({ execution }: Settings): ReadonlyMap<string, numbe
   return new Map(limited);
 }
 
-function rulesOf({ settings, commit }: ExecutionParts) {
+function rulesOf({ settings, serving }: ExecutionParts) {
   const policies = productPoliciesOf(settings);
   const rules = { options: optionsOf(settings), policies, workerHandlers: workerHandlersOf(settings) };
-  return { ...rules, access: runAccessOf(settings), commit };
+  return { ...rules, access: runAccessOf(settings), commit: serving && commitBy(serving) };
+}
+
+type Commit = NonNullable<Runtime['commit']>;
+
+/** The code of the group is loaded with the first commit of a handler. */
+function commitBy(serving: NonNullable<ExecutionParts['serving']>): Commit {
+  let made: Commit | undefined;
+  return async (...given) => {
+    const { createCommit } = await import('./handler-commit.ts');
+    return (made ??= createCommit(() => serving(['canonical'])))(...given);
+  };
 }
 
 function workerHandlersOf(settings: Settings): WorkerHandlersOptions {

@@ -30,7 +30,7 @@ export function stepCallsOf(runtime: Runtime, attempt: Attempt): StepCalls {
     eventsMax: limits.executionWaitNamesMax,
     now: () => clock.now(),
     after: (delayMs, callback) => timers.after(delayMs, callback),
-    randomBytes: (size) => random.bytes(size),
+    drawBytes: (size) => random.bytes(size),
     log(level, message, error) {
       const failure = error === undefined ? {} : { failure: describeFailure(error) };
       runtime.log({ severity: level === 'info' ? 'INFO' : 'WARNING', message, runId: run.id, ...failure });

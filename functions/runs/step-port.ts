@@ -46,7 +46,7 @@ interface StepClock {
   now(): number;
   after(delayMs: number, callback: () => void): () => void;
   /** Unpredictable bytes. */
-  randomBytes(size: number): Uint8Array;
+  drawBytes(size: number): Uint8Array;
 }
 
 interface StepWrite {

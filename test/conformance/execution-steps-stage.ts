@@ -21,10 +21,10 @@ export class StepsStage extends Stage {
 
   constructor(store: RecordStore) {
     super(store);
-    const { bytes } = this.world.random;
+    const { random } = this.world;
     // Ids and tokens have other sizes.
     const drawn = (size: number) => (size === 16 || size === 4 ? this.#draws.shift() : undefined);
-    Object.assign(this.world, { random: { bytes: (size: number) => drawn(size) ?? bytes(size) } });
+    Object.assign(this.world, { random: { bytes: (size: number) => drawn(size) ?? random.bytes(size) } });
   }
 
   /** Handlers of a plugin, made anew as after a start of the process. */
@@ -52,7 +52,7 @@ export class StepsStage extends Stage {
     for (const { op, name, afterMs, payload, gives } of ops) {
       if (op === 'event' && afterMs !== undefined && payload !== undefined)
         this.replies.set(String(name), { afterMs, payload });
-      if (op === 'uuid') this.#draws.push(Buffer.from(String(gives).replaceAll('-', ''), 'hex'));
+      if (op === 'uuid') this.#draws.push(Buffer.from(JSON.stringify(gives).replaceAll(/[-"]/g, ''), 'hex'));
       if (op === 'random') this.#draws.push(Buffer.from([Number(gives) * 256, 0, 0, 0]));
     }
   }

@@ -23,10 +23,12 @@ export function describeSteps(conformance: ExecutionConformance): void {
 /** The ids of children, and the moments of their ends, are those of the store. */
 function withoutChildren(text: string | undefined): unknown {
   const entries = JSON.parse(text ?? '[]') as { t: string; v?: unknown; id?: string; at?: number }[];
-  return entries.map(({ id: _, at, ...entry }) => ({
+  return entries.map(({ t, v, at, ...entry }) => ({
     ...entry,
-    ...(entry.t === 'start' ? { v: '' } : {}),
-    ...(entry.t === 'child' ? {} : { at }),
+    t,
+    id: '',
+    v: t === 'start' ? '' : v,
+    at: t === 'child' ? 0 : at,
   }));
 }
 
@@ -110,7 +112,7 @@ function describeChildren({ store }: ExecutionConformance): void {
       attempt: 2,
       result: { first: { payload: { order: 7 }, parentRunId: id, tenant: 't' }, parent: id },
     });
-    const [child] = (await client.list({ handlerId: 'ship' })).filter((run) => run.parentRunId === id);
+    const child = (await client.list({ handlerId: 'ship' })).find((run) => run.parentRunId === id);
     expect(child).toMatchObject({ correlationId: 'c', scope });
   });
 
@@ -180,7 +182,7 @@ function describeCancellation({ store }: ExecutionConformance): void {
       const undo = (_: unknown, its: StepWork) => stage.effect(its);
       await step('flight', stage.effect, { undo });
       await step('hotel', () => stage.pause(5_000), { undo });
-      return waitForEvent('approval') as Promise<Json>;
+      return waitForEvent('approval');
     };
   const undone = ['flight', '@undo:hotel', '@undo:flight'];
 
@@ -214,7 +216,7 @@ function describeCancellation({ store }: ExecutionConformance): void {
         stage.effect(its);
       };
       await step('flight', stage.effect, { undo });
-      return waitForEvent('approval') as Promise<Json>;
+      return waitForEvent('approval');
     };
     const client = stage.client({ plugins: [stage.plugin({ h: slow })], leaseMs: 30_000 });
     const { id } = await client.start({ handlerId: 'h', cancellation: 'cooperative' });
@@ -242,7 +244,7 @@ function describeDeaths({ store }: ExecutionConformance): void {
       await step('charge', stage.effect);
       const its = (await waitForEvent('approval', { timeout: '7d' })) as { readonly by: string } | null;
       await sleep('cool-off', '1h');
-      const label = (await invoke('label', { id: 'label' }, { order: 7 })) as Json;
+      const label = await invoke<Json, Json>('label', { id: 'label' }, { order: 7 });
       const sent = await map(['kim', 'ann'], {}, (to) => step(['mail', to], stage.effect));
       return { by: its?.by ?? null, label, sent: sent.length };
     };

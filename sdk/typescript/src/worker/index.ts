@@ -15,7 +15,7 @@ export { defineHandler } from './steps/handler.ts';
 export type { Invocable, Lossless } from './steps/lossless.ts';
 export type { StepName } from './steps/names.ts';
 export { StepNameError } from './steps/names.ts';
-export type { ProcessCalls, ProcessContext } from './steps/process-port.ts';
+export type { ProcessCalls, ProcessContext } from './steps/plugin-port.ts';
 export type { StepRetry } from './steps/retries.ts';
 export type { EventSchemas, SchemaIssue, SchemaResult, StandardSchema } from './steps/schema.ts';
 export type { RaiseCall, RunClient, StartedRun, StartOptions } from './steps/start-run.ts';

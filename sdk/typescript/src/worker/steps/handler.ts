@@ -3,7 +3,7 @@ import type { WorkerHandler } from '../options.ts';
 import { contextPort } from './context-port.ts';
 import { segmentKey } from './journal.ts';
 import type { Invocable } from './lossless.ts';
-import { type ProcessContext, runInProcess } from './process-port.ts';
+import { type ProcessContext, runInProcess } from './plugin-port.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
 import type { EventSchemas, InputOf, OutputOf, StandardSchema } from './schema.ts';
 import type { Steps } from './tools.ts';

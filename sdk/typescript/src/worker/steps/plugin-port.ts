@@ -6,7 +6,7 @@ import { eventOf } from './events.ts';
 import type { ChildOutcome, ChildRequest, StepPort, TakenEvent } from './ports.ts';
 import { type RunDefinition, runSteps } from './run-steps.ts';
 
-/** What a server gives to a handler in its process. The plugin brings the kit, so these members are all that both know. */
+/** The context of a handler in the process of a server. The plugin brings the kit, so these members are all that both know. */
 export interface ProcessContext {
   readonly run: ExecutionRun;
   readonly signal: AbortSignal;
@@ -19,7 +19,7 @@ export interface ProcessCalls {
   readonly eventsMax: number;
   now(): number;
   after(delayMs: number, callback: () => void): () => void;
-  randomBytes(size: number): Uint8Array;
+  drawBytes(size: number): Uint8Array;
   read(key: string): Promise<JsonValue | null>;
   write(
     checkpoint: {
@@ -128,8 +128,8 @@ function processPort(context: ProcessContext, attempt: ProcessAttempt): StepPort
     clock: {
       now: () => steps.now(),
       after: (delayMs, callback) => steps.after(delayMs, callback),
-      random: () => new DataView(Uint8Array.from(steps.randomBytes(4)).buffer).getUint32(0) / 2 ** 32,
-      uuid: () => uuidOf(steps.randomBytes(16)),
+      random: () => new DataView(Uint8Array.from(steps.drawBytes(4)).buffer).getUint32(0) / 2 ** 32,
+      uuid: () => uuidOf(steps.drawBytes(16)),
     },
     read: (key) => attempt.call(() => steps.read(key)),
     write: (write, news) => attempt.call(() => steps.write(write, eventOf(news))),
