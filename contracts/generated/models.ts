@@ -1470,10 +1470,16 @@ export type ExecutionRunStatus =
 /** The result with which a handler completes a run. */
 export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
 
-/** The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. */
+/**
+ * The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. The kind
+ * `run` is preview.
+ */
 export type ExecutionWaitKind = 'external_event' | 'timer' | 'run';
 
-/** How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. */
+/**
+ * How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. `run` is preview:
+ * it answers only waits of that kind.
+ */
 export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'run' | 'timed_out';
 
 /** How a child run ended. `unknown`: the waiting run has no such child. */
@@ -1582,11 +1588,12 @@ export type ExecutionRunRequest = {
    * entries)
    */
   readonly tags?: { readonly [name: string]: string } | null;
-  /** How a cancellation ends the run; `immediate` when absent. */
+  /** Preview: any release may change it. How a cancellation ends the run; `immediate` when absent. */
   readonly cancellation?: ExecutionCancellation | null;
   /**
-   * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   * Preview: any release may change it. How long the handler may work after a cancellation was requested, in
+   * seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0, at
+   * most 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
   /**
@@ -1608,7 +1615,10 @@ export type ExecutionRunRequest = {
    * absent. The first start decides. (1 to 604800)
    */
   readonly startWithinSeconds?: number | null;
-  /** Checkpoints that the run begins with, each key once. (at most 32 items) */
+  /**
+   * Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
+   * items)
+   */
   readonly checkpoints?: readonly ExecutionCheckpointWrite[] | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
@@ -1701,7 +1711,10 @@ export type ExecutionRun = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  /**
+   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
+   * runs. (1 to 160 characters)
+   */
   readonly parentRunId?: string;
   /**
    * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
@@ -1713,6 +1726,11 @@ export type ExecutionRun = {
    * another start had made; absent otherwise.
    */
   readonly replaced?: boolean;
+  /**
+   * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
+   * any. A worker then reads them in the first attempt too. (at least 1)
+   */
+  readonly firstCheckpoints?: number;
 };
 
 /**
@@ -1885,7 +1903,10 @@ export type ExecutionWaitResult = {
   readonly event: ExecutionExternalEvent | null;
   /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
-  /** The end of the run that the wait was for; absent for every other outcome. */
+  /**
+   * Preview: any release may change it. The end of the run that the wait was for; absent for every other
+   * outcome.
+   */
   readonly run?: ExecutionChildRunOutcome;
 };
 
@@ -2239,8 +2260,8 @@ export type ExecutionExternalWorkerWaitRequest = {
    */
   readonly names?: readonly string[] | null;
   /**
-   * The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16 units
-   * after trimming. (1 to 400 characters)
+   * Preview: any release may change it. The child run to wait for: required for the kind `run`, and refused
+   * for the others. 1 to 160 UTF-16 units after trimming. (1 to 400 characters)
    */
   readonly runId?: string | null;
   /**
@@ -2299,7 +2320,7 @@ export type ExecutionChildRunRequest = {
   readonly cancellation?: ExecutionCancellation | null;
   /**
    * How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-   * one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+   * one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
    */
   readonly cancelGraceSeconds?: number | null;
   /**
@@ -2481,13 +2502,21 @@ export type ExecutionExternalWorkerCompletion = {
   readonly statusDetails: JsonObject | null;
   /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** Id of the run that started this one as its child; absent for other runs. (1 to 160 characters) */
+  /**
+   * Preview: any release may change it. Id of the run that started this one as its child; absent for other
+   * runs. (1 to 160 characters)
+   */
   readonly parentRunId?: string;
   /**
    * Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
    * characters)
    */
   readonly concurrencyKey?: string;
+  /**
+   * Preview: any release may change it. Number of checkpoints that the start gave to the run; absent without
+   * any. A worker then reads them in the first attempt too. (at least 1)
+   */
+  readonly firstCheckpoints?: number;
   /**
    * Preview: any release may change it. True if the start replaced payload and moment of this run, which
    * another start had made; absent otherwise.

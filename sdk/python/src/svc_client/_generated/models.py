@@ -1826,13 +1826,32 @@ class ExecutionRunRequest(TypedDict):
     entries)
     """
     cancellation: NotRequired[ExecutionCancellation | None]
-    """How a cancellation ends the run; `immediate` when absent."""
+    """Preview: any release may change it. How a cancellation ends the run; `immediate` when absent."""
     cancelGraceSeconds: NotRequired[float | None]
-    """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    """Preview: any release may change it. How long the handler may work after a cancellation was requested,
+    in seconds; only for a `cooperative` one. After it the run is cancelled without its handler. (above 0,
+    at most 86400, 300 when absent)
+    """
+    concurrencyKey: NotRequired[str | None]
+    """Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most
+    as many are executed at a time as the deployment allows for the handler, one unless it says otherwise.
+    The others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
+    """
+    startAfterQuietSeconds: NotRequired[float | None]
+    """Preview: any release may change it. Puts the run off until no other such start with its
+    `concurrencyKey`, which is needed, has come for this time, in seconds; fractions allowed. While a run
+    of the key is put off, the start replaces its payload and its moment, and the answer is that run with
+    `replaced`. (1 to 604800)
+    """
+    startWithinSeconds: NotRequired[float | None]
+    """Preview: any release may change it. The longest time that later starts may put the run off, from the
+    first start on, in seconds; fractions allowed. At least `startAfterQuietSeconds`, and ten times that
+    when absent. The first start decides. (1 to 604800)
     """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
-    """Checkpoints that the run begins with, each key once. (at most 32 items)"""
+    """Preview: any release may change it. Checkpoints that the run begins with, each key once. (at most 32
+    items)
+    """
     waitSeconds: NotRequired[float | None]
     """How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares
     the waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not
@@ -1920,7 +1939,17 @@ class ExecutionRun(TypedDict):
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
     parentRunId: NotRequired[str]
-    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
+    """Preview: any release may change it. Id of the run that started this one as its child; absent for other
+    runs. (1 to 160 characters)
+    """
+    concurrencyKey: NotRequired[str]
+    """Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+    characters)
+    """
+    replaced: NotRequired[bool]
+    """Preview: any release may change it. True if the start replaced payload and moment of this run, which
+    another start had made; absent otherwise.
+    """
     firstCheckpoints: NotRequired[int]
     """Preview: any release may change it. Number of checkpoints that the start gave to the run; absent
     without any. A worker then reads them in the first attempt too. (at least 1)
@@ -2081,7 +2110,9 @@ class ExecutionWaitResult(TypedDict):
     timer: ExecutionTimer | None
     """The timer that ended the wait; null for every other outcome."""
     run: NotRequired[ExecutionChildRunOutcome]
-    """The end of the run that the wait was for; absent for every other outcome."""
+    """Preview: any release may change it. The end of the run that the wait was for; absent for every other
+    outcome.
+    """
 
 
 class ExecutionChildRunOutcome(TypedDict):
@@ -2419,8 +2450,8 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     timer or a run. (1 to 16 items)
     """
     runId: NotRequired[str | None]
-    """The child run to wait for: required for the kind `run`, and refused for the others. 1 to 160 UTF-16
-    units after trimming. (1 to 400 characters)
+    """Preview: any release may change it. The child run to wait for: required for the kind `run`, and refused
+    for the others. 1 to 160 UTF-16 units after trimming. (1 to 400 characters)
     """
     timeoutAtUtc: NotRequired[str | None]
     """Deadline of a wait for an event or a run; none when absent. At most 3,660 days ahead. Ignored for a
@@ -2473,7 +2504,12 @@ class ExecutionChildRunRequest(TypedDict):
     """How a cancellation ends the run; `immediate` when absent."""
     cancelGraceSeconds: NotRequired[float | None]
     """How long the handler may work after a cancellation was requested, in seconds; only for a `cooperative`
-    one. After it the run is cancelled without its handler. (1 to 86400, 300 when absent)
+    one. After it the run is cancelled without its handler. (above 0, at most 86400, 300 when absent)
+    """
+    concurrencyKey: NotRequired[str | None]
+    """Preview: any release may change it. Runs of one handler, product and tenant with the same key: at most
+    as many are executed at a time as the deployment allows for the handler, one unless it says otherwise.
+    The others wait, the oldest first. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     checkpoints: NotRequired[Sequence[ExecutionCheckpointWrite] | None]
     """Checkpoints that the run begins with, each key once. (at most 32 items)"""
@@ -2648,7 +2684,13 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     tags: dict[str, str]
     """Tags by name, to find the run by. (at most 32 entries)"""
     parentRunId: NotRequired[str]
-    """Id of the run that started this one as its child; absent for other runs. (1 to 160 characters)"""
+    """Preview: any release may change it. Id of the run that started this one as its child; absent for other
+    runs. (1 to 160 characters)
+    """
+    concurrencyKey: NotRequired[str]
+    """Preview: any release may change it. The concurrency key of the start; absent without one. (1 to 160
+    characters)
+    """
     firstCheckpoints: NotRequired[int]
     """Preview: any release may change it. Number of checkpoints that the start gave to the run; absent
     without any. A worker then reads them in the first attempt too. (at least 1)
@@ -7317,10 +7359,14 @@ ExecutionTerminalStatus: TypeAlias = Literal["succeeded", "failed", "cancelled",
 """The result with which a handler completes a run."""
 
 ExecutionWaitKind: TypeAlias = Literal["external_event", "timer", "run"]
-"""The cause that a run waits for: an event that a caller raises, a time, or the end of a child run."""
+"""The cause that a run waits for: an event that a caller raises, a time, or the end of a child run. The kind
+`run` is preview.
+"""
 
 ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "run", "timed_out"]
-"""How a wait ended: by its event, by its timer, by the end of its run, or by its deadline."""
+"""How a wait ended: by its event, by its timer, by the end of its run, or by its deadline. `run` is preview:
+it answers only waits of that kind.
+"""
 
 ExecutionChildRunStatus: TypeAlias = (
     Literal["succeeded", "failed", "cancelled", "rejected", "timed_out", "unknown"]
