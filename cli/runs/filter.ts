@@ -8,7 +8,7 @@ import type { Remote } from '../remote.ts';
 import { durationMs } from './duration.ts';
 
 export const activeStatuses = ['queued', 'waiting', 'running'];
-export const endedStatuses = ['succeeded', 'failed', 'cancelled', 'rejected', 'timed_out'];
+const endedStatuses = ['succeeded', 'failed', 'cancelled', 'rejected', 'timed_out'];
 
 /** The longest page that the service answers. */
 const pageMax = 200;

@@ -83,7 +83,7 @@ export interface AnsweredWrite {
   readonly artifactId?: string;
 }
 
-export type WaitKind = 'external_event' | 'timer' | 'run';
+type WaitKind = 'external_event' | 'timer' | 'run';
 
 /** Which wait it is: a handler that is executed again makes the same wait again. */
 export interface WaitIdentity {

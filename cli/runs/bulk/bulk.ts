@@ -33,7 +33,7 @@ export interface BulkWork {
   readonly perform: (id: string, header: BulkHeader) => Promise<Omit<BulkResult, 'id' | 'error'>>;
 }
 
-export interface BulkWords {
+interface BulkWords {
   /** `cancelled` */
   readonly done: string;
   /** `cancelling` */

@@ -5,7 +5,7 @@ import { exitCodes, ToolError } from '../../output.ts';
 import type { CutJournal } from '../journal/cut.ts';
 
 /** The tag of a new run that names the run which it repeats. */
-export const RERUN_TAG = 'rerunOf';
+const RERUN_TAG = 'rerunOf';
 const TAGS_MAX = 32;
 /** Of `null`. The service keeps no payload of a run that it rejected, but the hash. */
 const NULL_HASH = 'sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b';

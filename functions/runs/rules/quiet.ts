@@ -7,14 +7,14 @@ export interface Replacement {
   readonly quietMs: number;
 }
 
-/** Whether a later start with the same key may still replace the payload of the run: no worker has had it, and none may yet. */
+/** Whether a later start with the same key may still replace the payload of the run: no worker has had it, and none may yet. @testonly */
 export function isReplaceable(run: Run, now: number): boolean {
   const { status, wait, attempt, quietBy, scheduledAt, cancellationRequested } = run;
   const isPutOff = status === 'waiting' && wait === null && attempt === 0 && (scheduledAt ?? 0) > now;
   return isPutOff && quietBy !== undefined && !cancellationRequested;
 }
 
-/** When a run starts that is put off: after the quiet time, and never later than its first start has said. */
+/** When a run starts that is put off: after the quiet time, and never later than its first start has said. @testonly */
 export function quietMoment(now: number, quietMs: number, quietBy: number): number {
   return Math.min(now + quietMs, quietBy);
 }

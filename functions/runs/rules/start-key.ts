@@ -26,8 +26,9 @@ export interface PlaceHolder {
 }
 
 /** `lapsed`: the lease of its run has run out, and the run is not settled yet. */
-export type PlaceState = 'free' | 'taken' | 'lapsed';
+type PlaceState = 'free' | 'taken' | 'lapsed';
 
+/** The state of a place, by the run that has it. @testonly */
 export function placeState(place: KeyPlace, holder: PlaceHolder | undefined, now: number): PlaceState {
   if (holder === undefined) return 'free';
   const { status, attempt, leaseExpiresAt } = holder;

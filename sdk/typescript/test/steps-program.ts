@@ -11,7 +11,7 @@ interface Try {
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
 }
 
-export interface Op {
+interface Op {
   readonly op: string;
   readonly name?: string | readonly (string | number)[];
   readonly tries?: readonly Try[];

@@ -56,7 +56,7 @@ export type Ended =
   | { readonly result: JsonValue; readonly error?: undefined }
   | { readonly error: Error; readonly result?: undefined };
 
-export class VirtualClock {
+class VirtualClock {
   at = startsAt;
   #timers: { readonly dueAt: number; readonly call: () => void }[] = [];
 
@@ -375,6 +375,6 @@ function isWait(what: string): boolean {
 }
 
 /** Lets all promises go on that can. */
-export async function turns(): Promise<void> {
+async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }

@@ -188,7 +188,7 @@ function waitsOf(wait: ContextParts['wait'], world: World): Pick<RunContext, Wai
   };
 }
 
-export type WaitRequest = Omit<
+type WaitRequest = Omit<
   Parameters<SvcClient['waitExternalExecutionLease']>[0],
   'leaseKey' | 'leaseToken' | 'workerId'
 >;

@@ -48,7 +48,7 @@ export class Branch {
 }
 
 /** Another branch of a race has won. The operations of this branch end with it. */
-export class BranchEnded extends Error {
+class BranchEnded extends Error {
   override readonly name = 'BranchEnded';
 
   constructor() {

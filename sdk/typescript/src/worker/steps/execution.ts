@@ -184,7 +184,7 @@ function endingOf(journal: Journal): Stop | null {
 }
 
 /** Whether the run is to be cancelled, and not lost. */
-export function isCancelling(reason: unknown): boolean {
+function isCancelling(reason: unknown): boolean {
   return reason instanceof WorkStopped && reason.kind === 'cancelled';
 }
 

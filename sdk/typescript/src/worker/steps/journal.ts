@@ -5,7 +5,7 @@ import { bytesOf } from './values.ts';
 
 /** The journal of a run, without I/O. Format: `sdk/steps/journal.md`. */
 
-export const FORMAT = 1;
+const FORMAT = 1;
 export const INLINE_BYTES_MAX = 16_000;
 const SEGMENT_BYTES_MAX = 60_000;
 /** A segment up to this size is the last one: the next entry would have had room. */

@@ -55,7 +55,7 @@ export interface Caller {
   readonly open: OpenOperations;
 }
 
-export interface CallerBranch {
+interface CallerBranch {
   /** The branches of one `all`, `map` or `race` have one group. */
   readonly group: object;
   readonly index: number;

@@ -40,7 +40,7 @@ export interface TakenEvent {
 }
 
 /** Time and chance. */
-export interface StepClock {
+interface StepClock {
   readonly now: () => number;
   readonly random: () => number;
   readonly uuid: () => string;

@@ -92,7 +92,7 @@ export interface StepCall {
 }
 
 /** JSON cannot hold the result without loss. Return plain values, or give a codec. */
-export interface NotJson {
+interface NotJson {
   readonly 'JSON would change the result of this step': never;
 }
 

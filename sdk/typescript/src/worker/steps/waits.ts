@@ -54,7 +54,7 @@ export function othersOf<W extends QueuedWait>(queue: readonly W[], chosen: W): 
 }
 
 /** The wait that is due first; `undefined` where none is ever due. */
-export function earliestOf<W extends QueuedWait>(queue: readonly W[]): W | undefined {
+function earliestOf<W extends QueuedWait>(queue: readonly W[]): W | undefined {
   let earliest: W | undefined;
   for (const wait of queue) {
     if (wait.dueAt === null) continue;
