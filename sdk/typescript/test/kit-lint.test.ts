@@ -58,3 +58,13 @@ test('a step within a step throws, and names the outer one', async () => {
   });
   expect(ended.result).toBe('The work of the step "outer" must not call another operation.');
 });
+
+test('a value that is too large for a checkpoint is refused, with the call that keeps it', async () => {
+  const ended = await new RunStage().drive({
+    id: 'h',
+    run: ({ step }: Steps) => step('report', () => 'x'.repeat(1_048_576)),
+  });
+  expect(ended.error?.message).toBe(
+    '"report" failed: The value has 1048578 bytes as JSON; 1048576 are the limit. Keep it with context.putArtifact.',
+  );
+});

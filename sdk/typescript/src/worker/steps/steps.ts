@@ -6,7 +6,7 @@ import { type Entry, entryError, isSettled } from './entries.ts';
 import type { Execution, Operation } from './execution.ts';
 import { StepFailed, StepTimeout, Stop } from './faults.ts';
 import { DURABLE_MS, delayAfter, type RetryRule, retryRule, type StepRetry } from './retries.ts';
-import { jsonCopy, StepValueError } from './values.ts';
+import { jsonCopy, StepValueError, valueBytes } from './values.ts';
 import { noEntry } from './waits.ts';
 
 /** The argument of the work of a step. */
@@ -174,7 +174,10 @@ async function answerOf(
   late.catch(() => undefined);
   try {
     const answer = inStep(branch, key, async () => work(its));
-    return encode(await Promise.race([answer, late]));
+    const json = encode(await Promise.race([answer, late]));
+    // Another try would give such a value again, so a value that is too large fails the step for good.
+    valueBytes(json);
+    return json;
   } finally {
     (cancel as (() => void) | null)?.();
   }
