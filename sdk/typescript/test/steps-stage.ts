@@ -375,6 +375,6 @@ function isWait(what: string): boolean {
 }
 
 /** Lets all promises go on that can. */
-async function turns(): Promise<void> {
+export async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
