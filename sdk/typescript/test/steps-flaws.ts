@@ -2,7 +2,7 @@
 export interface Flaw {
   readonly about: string;
   readonly edits: readonly Edit[];
-  /** What finds it: crashes of handlers, or of two branches. */
+  /** The search that finds it: crashes of handlers, or of two branches. */
   readonly judge: 'handlers' | 'branches';
   /** The fault that the judge reports. */
   readonly shows: RegExp;
