@@ -138,7 +138,14 @@ describe('a group', () => {
 
   test('is an entry of the package, with nothing to write by hand', () => {
     const { exports: entries } = JSON.parse(output('package.json')) as { exports: Record<string, unknown> };
-    expect(Object.keys(entries)).toEqual(['.', './depots', './worker', './web', './package.json']);
+    expect(Object.keys(entries)).toEqual([
+      '.',
+      './depots',
+      './worker',
+      './web',
+      './replay',
+      './package.json',
+    ]);
     expect(entries['./depots']).toEqual({
       types: './dist/generated/clients/depots.d.ts',
       default: './dist/generated/clients/depots.js',
