@@ -3,7 +3,6 @@ import { machine } from '../../world.ts';
 import type { RunContext } from '../context.ts';
 import { definitionOf, type StepHandler } from './handler.ts';
 import { Journal } from './journal.ts';
-import { toolsOf } from './operations.ts';
 import type { StepPort } from './ports.ts';
 import {
   type ChangedOperation,
@@ -113,7 +112,7 @@ async function followed(
   const timer = (name: string) => execution.missing(name, 'sleep', true);
   const execution = new ReplayExecution(portOf(journal, read, { given, timer }), read, given);
   const ending: { end: Replay['end'] } = { end: null };
-  const handling = handled(definitionOf(handler), execution, toolsFor(execution));
+  const handling = handled(definitionOf(handler), execution, (tools) => idle(execution, tools));
   void Promise.race([handling, execution.halted]).then(
     (result) => void (ending.end = { result }),
     (error: unknown) => void (ending.end = { error }),
@@ -128,8 +127,7 @@ async function followed(
 }
 
 /** Tools of which a step does not work. */
-function toolsFor(execution: ReplayExecution): Steps {
-  const tools = toolsOf(execution);
+function idle(execution: ReplayExecution, tools: Steps): Steps {
   const prefix = `${execution.port.run.id}/`.length;
   const step = (name: never, _: unknown, options: { readonly codec?: StepCodec<unknown> } = {}) => {
     const { codec } = options;

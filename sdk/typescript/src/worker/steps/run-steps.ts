@@ -46,14 +46,14 @@ export async function runSteps(definition: RunDefinition, port: StepPort): Promi
 export async function handled(
   { input, output, events, run }: RunDefinition,
   execution: Execution,
-  tools = toolsOf(execution, events),
+  wrapped = (tools: Steps) => tools,
 ): Promise<JsonValue> {
   const { payload } = execution.port.run;
   const given =
     input === undefined
       ? payload
       : await validated(input, payload, (text) => new Stop(`The payload ${text}`));
-  const result = await run(tools, given as never);
+  const result = await run(wrapped(toolsOf(execution, events)), given as never);
   const checked =
     output === undefined ? result : await validated(output, result, (text) => new Stop(`The result ${text}`));
   try {
