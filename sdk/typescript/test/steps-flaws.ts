@@ -108,7 +108,9 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'undone-again': {
     about: 'an undo that was done is done again',
-    edits: [{ file: 'steps.ts', from: `if (before !== undefined && isSettled(before)) return;`, to: `` }],
+    edits: [
+      { file: 'steps.ts', from: `journal.find(undoKey, 'undo')`, to: `journal.find(undoKey + '?', 'undo')` },
+    ],
     judge: 'handlers',
     shows: /effects again/,
   },
