@@ -69,7 +69,7 @@ export function isError(given: JsonValue | undefined): given is EntryError {
   return [name, message, code].every((text) => typeof text === 'string');
 }
 
-function noEntry(): ChangedCode {
+export function noEntry(): ChangedCode {
   return new ChangedCode('The journal of the run holds an entry that this kit cannot read');
 }
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../generated/models.ts';
 import { WorkStopped } from '../errors.ts';
 import { Branch, branchHere } from './branches.ts';
-import { type Entry, type EntryKind, entryError, isError, isSettled } from './entries.ts';
+import { type Entry, type EntryKind, entryError, isError, isSettled, noEntry } from './entries.ts';
 import { AmbiguousName, ChangedCode, Stop } from './faults.ts';
 import type { Journal } from './journal.ts';
 import { Occurrences } from './names.ts';
@@ -179,7 +179,7 @@ function endingOf(journal: Journal): Stop | null {
   const found = journal.find('@ending', 'mark');
   if (found === undefined) return null;
   const { v: kept } = found;
-  if (!isError(kept)) throw new ChangedCode('The journal of the run has an ending that this kit cannot read');
+  if (!isError(kept)) throw noEntry();
   return new Stop(kept.message, { failureClass: kept.code ?? ENDING_CLASS, cause: kept });
 }
 
