@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { changeRun } from '../../functions/runs/change-run.ts';
 import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.fixture.ts';
 import { restoreRuns } from '../../functions/runs/copies/restore-runs.ts';
+import { cancelRun } from '../../functions/runs/rules/cancel.ts';
+import type { Run } from '../../functions/runs/run.ts';
 import { again, child, finish, waitFor } from './execution-children-stage.ts';
 import { archived } from './execution-copies-runs.ts';
 import { ownRuns } from './execution-fixtures.ts';
@@ -29,6 +32,23 @@ export function describeChildCopies({ store }: ExecutionConformance): void {
       expect(await outcomeOf(active)).toMatchObject({ status: 'succeeded' });
       expect(await outcomeOf(done)).toMatchObject({ status: 'succeeded', result: 7 });
       expect(await child(to.client, next, 'done')).toBe(done);
+    });
+
+    test('go on with a cancellation whose children were not cancelled yet', async () => {
+      const [from, to] = [ownRuns(store()), ownRuns(store())];
+      const { id, proof } = await begun(from.client);
+      const runId = await child(from.client, proof, 'c', { cancelWithParent: true });
+      const { now } = from.clock;
+      await changeRun(from.instance.runtime, { runId: id, now, mayEnd: true }, (run) => ({
+        change: cancelRun(run as Run, now),
+        result: null,
+      }));
+      const { archive } = await archived(from, ALL_RUNS);
+      await restoreRuns(to.instance.runtime, archive, ALL_RUNS);
+      expect(await to.client.get(runId)).toMatchObject({ status: 'queued' });
+      to.clock.now += 600_000;
+      await to.client.reconcile({ dryRun: false });
+      expect(await to.client.get(runId)).toMatchObject({ status: 'cancelled' });
     });
   });
 }

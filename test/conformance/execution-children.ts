@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { resumeCascades } from '../../functions/runs/cascade.ts';
+import { changeRun } from '../../functions/runs/change-run.ts';
 import { cancel } from '../../functions/runs/control.ts';
 import { removeRun } from '../../functions/runs/maintenance/remove-run.ts';
 import { requireRun } from '../../functions/runs/read-runs.ts';
-import { CHILDREN } from '../../functions/runs/records.ts';
+import { CHILDREN, cascadeKey } from '../../functions/runs/records.ts';
+import { cancelRun } from '../../functions/runs/rules/cancel.ts';
+import type { Run } from '../../functions/runs/run.ts';
 import { type ListSelection, type RecordStore, type Scope, StoreError } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import { again, child, finish, waitFor } from './execution-children-stage.ts';
@@ -329,5 +333,32 @@ function describeCascade({ store }: ExecutionConformance): void {
     stage.time.advance(60_000);
     await client.reconcile({ dryRun: false });
     expect(await client.get(runId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('has bounded steps: reconciles go on with the children that one leaves', async () => {
+    const stage = new Stage(store());
+    const client = stage.client();
+    const { id, proof } = await begun(client);
+    const ids: string[] = [];
+    for (let at = 0; at < 5; at += 1)
+      ids.push(await child(client, proof, `c${at}`, { cancelWithParent: true }));
+    const { runtime } = client.instance;
+    await changeRun(runtime, { runId: id, now: stage.time.now, mayEnd: true }, (run) => ({
+      change: cancelRun(run as Run, stage.time.now),
+      result: null,
+    }));
+    const cancelled = async () => {
+      const runs = await Promise.all(ids.map((runId) => client.get(runId)));
+      return runs.filter(({ status }) => status === 'cancelled').length;
+    };
+    const counts: number[] = [];
+    for (let step = 0; step < 4; step += 1) {
+      stage.time.advance(60_000);
+      await resumeCascades(runtime, stage.time.now, 1, 2);
+      counts.push(await cancelled());
+    }
+    expect(counts).toEqual([2, 4, 5, 5]);
+    const keys = [{ key: cascadeKey(id) }];
+    expect((await stage.store.query(runtime.scope, { by: 'keys', keys })).records).toEqual([]);
   });
 }

@@ -9,7 +9,7 @@ import { putBytes } from './artifact-bytes.ts';
 import { readRecords } from './read-archive.ts';
 import { restoreMarkKey, restoreMarkRecord, restoreRemains } from './restore-mark.ts';
 import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
-import { type RestoredRecord, restoredRecord } from './restored-record.ts';
+import { type RestoredRecord, restoredOwned, restoredRecord } from './restored-record.ts';
 
 /** The most records and characters of one transaction; the first limit that is reached ends it. */
 const BATCH_RECORDS = 40;
@@ -62,12 +62,13 @@ async function loadOwned(
   }: RunsRestoreOptions & { readonly of: RunsOf; readonly isLeft: (record: RecordData) => boolean },
 ): Promise<void> {
   const blobs = (await runtime.blobs?.()) ?? null;
+  const now = runtime.world.clock.now();
   const step = stepper('restoring records of runs', manifest, options);
   const batch = new Batch<RecordData>((record) => record);
   for await (const { record, blob } of readRecords(manifest, source)) {
     step();
     if (record.key.collection === RUNS.name || !isLeft(record)) continue;
-    const put = blob === null ? record : await putBytes(blobs, record, blob);
+    const put = blob === null ? restoredOwned(record, now) : await putBytes(blobs, record, blob);
     if (batch.add(put)) await writeOwned(runtime, of, batch.take());
   }
   await writeOwned(runtime, of, batch.take());

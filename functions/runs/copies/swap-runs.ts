@@ -10,7 +10,7 @@ import { runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
 import { readRecords } from './read-archive.ts';
 import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
-import { restoredRecord } from './restored-record.ts';
+import { restoredOwned, restoredRecord } from './restored-record.ts';
 
 const PAGE = 200;
 
@@ -79,7 +79,7 @@ async function* restored(
     // A copy of a moment at which a removed run was not cleared yet holds records without their run.
     if (!ids.has(runIdOf(record))) continue;
     if (record.key.collection !== RUNS.name) {
-      yield blob === null ? record : await putBytes(blobs, record, blob);
+      yield blob === null ? restoredOwned(record, now) : await putBytes(blobs, record, blob);
       continue;
     }
     const { record: run, counters } = restoredRecord(runtime, record, now);
