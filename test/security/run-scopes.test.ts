@@ -245,6 +245,22 @@ describe.each(pairs)('D04: %s is refused what is of %s', (attacker, victim) => {
     expect(await portrait(other)).toBe(before);
   });
 
+  test('the ends of its runs: a wait for them is one for no run, and costs nothing', async () => {
+    const [own, other] = [partyNamed(attacker), partyNamed(victim)];
+    const [before, mine] = [await portrait(other), await portrait(own)];
+    const waitFor = async (runId: string) => {
+      const body = { ...own.runs.proof, kind: 'run', name: 'x', runId };
+      const path = '/execution/workers/leases/wait';
+      const answer = await service.call({ method: 'POST', path, headers: own.headers, body });
+      const { outcome } = answer.json<{ outcome: { run: { status: string; runId: string } } }>();
+      expect(outcome.run).toMatchObject({ runId, status: 'unknown' });
+      return bare(answer).replaceAll(runId, 'id');
+    };
+    const nowhere = await waitFor('0'.repeat(20));
+    for (const runId of Object.values(other.runs.ids)) expect(await waitFor(runId)).toBe(nowhere);
+    expect([await portrait(other), await portrait(own)]).toEqual([before, mine]);
+  });
+
   test('its idempotency keys', async () => {
     const [own, other] = [partyNamed(attacker), partyNamed(victim)];
     const key = randomUUID();
