@@ -1,7 +1,7 @@
 import type { OpenApi, OpenApiSchema } from '../../scripts/release-contract.ts';
 
 /**
- * What a release has promised without its preview members: these may change or go in any release. A later version may not ask
+ * The promises of a release without its preview members: these may change or go in any release. A later version may not ask
  * for such a member, so one that has become required in a request is compared as it is.
  */
 export interface Promised {
@@ -39,8 +39,8 @@ export function surfaceWithoutPreview(surface: string, { paths, components }: Op
   const goneValues = new Set(values.flatMap((each) => [each, `models.${each}`]));
   const parameters = Object.values(paths)
     .flatMap((item) => Object.values(item))
-    .flatMap(({ operationId, parameters = [] }) =>
-      previewParameters(parameters).map((name) => ({ operationId, name })),
+    .flatMap(({ operationId, parameters: all = [] }) =>
+      previewParameters(all).map((name) => ({ operationId, name })),
     );
   const gone = new Set([
     ...members.flatMap((each) => [each, `models.${each}`]),
@@ -79,10 +79,14 @@ function previewParameters(parameters: readonly { readonly name: string; readonl
   return parameters.flatMap((each) => (isPreview(each) || isPreview(each.schema) ? [each.name] : []));
 }
 
+function requiredIn({ required = [] }: Partial<OpenApiSchema>): readonly string[] {
+  return required;
+}
+
 function takeAway(member: string, released: OpenApiSchema, now: OpenApiSchema | undefined): void {
-  const wasRequired = released.required?.includes(member) === true;
+  const wasRequired = requiredIn(released).includes(member);
   without(released, member);
-  const isAsked = now?.required?.includes(member) === true && !wasRequired;
+  const isAsked = now !== undefined && requiredIn(now).includes(member) && !wasRequired;
   if (now !== undefined && !isAsked) without(now, member);
 }
 
@@ -108,9 +112,9 @@ function dropValues(released: OpenApi, now: OpenApi): void {
     const earlier = released.components.schemas[name];
     for (const schema of [earlier, later]) {
       if (schema?.enum === undefined) continue;
-      const gone = [...previewValues(earlier), ...(schema === later ? previewValues(later) : [])];
+      const gone = new Set([...previewValues(earlier), ...(schema === later ? previewValues(later) : [])]);
       const promised = earlier?.enum?.filter((each) => !previewValues(earlier).includes(each)) ?? [];
-      schema.enum = schema.enum.filter((each) => !gone.includes(each) || promised.includes(each));
+      schema.enum = schema.enum.filter((each) => !gone.has(each) || promised.includes(each));
     }
   }
 }
