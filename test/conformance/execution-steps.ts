@@ -237,7 +237,7 @@ function describeCancellation({ store }: ExecutionConformance): void {
   });
 }
 
-function describeDeaths({ store }: ExecutionConformance): void {
+function describeDeaths({ store, alone }: ExecutionConformance): void {
   const approval =
     (stage: StepsStage) =>
     async ({ step, waitForEvent, sleep, invoke, map }: Steps): Promise<Json> => {
@@ -252,7 +252,6 @@ function describeDeaths({ store }: ExecutionConformance): void {
   const result = { by: 'kim', label: { of: { order: 7 } }, sent: 2 };
   const effects = ['charge', 'mail/ann', 'mail/kim'];
 
-  /** `null` once the run makes fewer transactions. */
   const outcomeOf = async (diesAt: number, when: 'before' | 'after') => {
     const stage = new StepsStage(store());
     stage.replies.set('approval', { afterMs: 60_000, payload: { by: 'kim' } });
@@ -265,28 +264,24 @@ function describeDeaths({ store }: ExecutionConformance): void {
     const { id } = await first.start(body).catch(() => second.start(body));
     const clientNow = () => (dying.state.isDead ? second : first);
     const { status, result: given } = await stage.drive(clientNow, id);
-    return {
-      died: dying.state.isDead,
-      status,
-      result: given,
-      effects: [...new Set(stage.effects)].toSorted(),
-    };
+    const made = [...new Set(stage.effects)].toSorted();
+    const children = (await second.list({ handlerId: 'label' })).length;
+    return { died: dying.state.isDead, status, result: given, effects: made, children };
   };
 
-  test.each(['before', 'after'] as const)(
-    'go on where their process dies %s any transaction',
-    async (when) => {
+  for (const when of ['before', 'after'] as const) {
+    const dies = async () => {
       for (let diesAt = 1; ; diesAt += 1) {
         const { died, ...outcome } = await outcomeOf(diesAt, when);
-        expect(outcome, `transaction ${diesAt}`).toEqual({ status: 'succeeded', result, effects });
-        if (!died) {
-          expect(diesAt).toBeGreaterThan(10);
-          return;
-        }
+        const expected = { status: 'succeeded', result, effects, children: 1 };
+        expect(outcome, `transaction ${diesAt}`).toEqual(expected);
+        if (died) continue;
+        expect(diesAt).toBeGreaterThan(10);
+        return;
       }
-    },
-    60_000,
-  );
+    };
+    alone(`go on where their process dies ${when} any transaction`, dies, 60_000);
+  }
 
   test('go on after the end of their process', async () => {
     const stage = new StepsStage(store());
