@@ -3,9 +3,12 @@ import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { removeRun } from '../../functions/runs/maintenance/remove-run.ts';
 import { offerLeftKeys } from '../../functions/runs/offer-start-key.ts';
 import { requireRun } from '../../functions/runs/read-runs.ts';
-import { slotKey, startSlotOf } from '../../functions/runs/records.ts';
+import { laneOf, runKey, slotKey, startSlotOf } from '../../functions/runs/records.ts';
+import { restoredRun } from '../../functions/runs/rules/restored.ts';
+import { queuedRun } from '../../functions/runs/rules/run.fixture.ts';
 import type { ExecutionClient } from '../support/execution.ts';
-import { HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import { child } from './execution-children-stage.ts';
+import { begun, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 import { persist, together } from './store-fixtures.ts';
 
@@ -39,6 +42,7 @@ export function describeStartKeys(conformance: ExecutionConformance): void {
     describeLimits(conformance);
     describeEnds(conformance);
     describeUpkeep(conformance);
+    describeElsewhere(conformance);
   });
 }
 
@@ -242,5 +246,58 @@ function describeUpkeep({ store }: ExecutionConformance): void {
       (await stage.store.query(stage.scope, { by: 'keys', keys: [{ key }] })).records.length;
     for (const id of ids) await removeRun(runtime, await requireRun(runtime, id), stage.time.now);
     expect(await slots()).toBe(0);
+  });
+}
+
+function describeElsewhere({ store }: ExecutionConformance): void {
+  test('a child has the key of its own start, in the scope of its parent', async () => {
+    const client = new Stage(store()).client();
+    const { proof } = await begun(client, { scope: scopeOf('a') });
+    const first = await child(client, proof, 'one', { concurrencyKey: 'k' });
+    const second = await child(client, proof, 'two', { concurrencyKey: 'k' });
+    const alien = await client.start({ handlerId: HANDLER, concurrencyKey: 'k', scope: scopeOf('b') });
+    const leases = await all(client);
+    expect(leases).toHaveLength(2);
+    expect(idsOf(leases)).toContain(alien.id);
+    expect([first, second].filter((id) => idsOf(leases).includes(id))).toHaveLength(1);
+    expect(await client.get(second)).toMatchObject({ concurrencyKey: 'k' });
+  });
+
+  test('a server of an earlier release, which puts a waiting run into its lane again, does no harm', async () => {
+    const stage = new Stage(store());
+    const client = stage.client();
+    const ids = await started(client, 3);
+    const [lease] = await all(client);
+    const { runtime } = client.instance;
+    const waiting = ids.filter((id) => id !== lease?.run.id);
+    for (const id of waiting) {
+      const run = await requireRun(runtime, id);
+      expect(run.waitsForKey).toBe(true);
+      const key = runKey(id);
+      // It derives the indexes from what it knows: status and handler.
+      const indexes = { handler: HANDLER, status: 'queued', lane: HANDLER };
+      await stage.store.transact(stage.scope, { keys: [{ key, view: 'body' }] }, (found) => {
+        const record = found.get(key) ?? expect.fail();
+        const listing = { group: 'run', id, hidden: false, indexes };
+        return { writes: [{ put: { ...record, listing } }], result: null };
+      });
+    }
+    expect(await all(client)).toEqual([]);
+    await client.complete({ ...proofOf(lease!), result: done });
+    const order = [];
+    for (const _ of waiting) {
+      const leases = await all(client);
+      expect(leases).toHaveLength(1);
+      for (const each of leases) await client.complete({ ...proofOf(each), result: done });
+      order.push(...idsOf(leases));
+    }
+    expect(order.sort()).toEqual(waiting.sort());
+  });
+
+  test('a run of a copy is found by workers again, and asks for its place', () => {
+    const run = queuedRun({ startKey: 'k', waitsForKey: true });
+    expect(laneOf(run)).toBeUndefined();
+    const { run: restored } = restoredRun(run, 0);
+    expect([laneOf(restored), restored.startKey]).toEqual(['h', 'k']);
   });
 }
