@@ -82,6 +82,17 @@ describe('the execution runtime does not start', () => {
       { ...cloud, Google: { ...cloud.Google, WorkerRoutes: [{ HandlerId: 'a' }, { HandlerId: 'a' }] } },
       /WorkerRoutes:1 .*names a handler that is named already/,
     ],
+    ['with a rule for no handler', { Handlers: [{ ConcurrencyLimit: 2 }] }, /Handlers:0 .*has no HandlerId/],
+    [
+      'with two rules for one handler',
+      { Handlers: [{ HandlerId: 'a', ConcurrencyLimit: 2 }, { HandlerId: 'a' }] },
+      /Handlers:1 .*names a handler that is named already/,
+    ],
+    [
+      'with a key that has more places than any may have',
+      { Handlers: [{ HandlerId: 'a', ConcurrencyLimit: 101 }] },
+      /ConcurrencyLimit/,
+    ],
     [
       'with a list longer than the longest',
       { DefaultListLimit: 21, MaxListLimit: 20 },
