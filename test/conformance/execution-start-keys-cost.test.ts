@@ -27,7 +27,7 @@ for (const tested of stores)
       // The first run creates the counter, and the slot of its key: a record that is there is decided about once.
       await client.start({ handlerId: HANDLER, concurrencyKey: 'k' });
       await client.complete({ ...proofOf(await leased(client)), result: done });
-      return { ...counted, client };
+      return { store: counted.store, take: () => counted.take(), client };
     }
 
     test('a run without a key costs a start, a lease and an end as before', async () => {
@@ -73,7 +73,7 @@ for (const tested of stores)
         const plain = await client.start({ handlerId: HANDLER });
         take();
         const ids = [(await client.lease(wish))?.run.id, (await client.lease(wish))?.run.id];
-        expect(ids.sort()).toEqual([other.id, plain.id].sort());
+        expect(new Set(ids)).toEqual(new Set([other.id, plain.id]));
         expect(take().records).toBeLessThanOrEqual(16);
         expect(held?.run.concurrencyKey).toBe('busy');
         await store.close();
