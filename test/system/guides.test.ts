@@ -21,9 +21,6 @@ const written = await Promise.all(
 const pages = written.filter(({ file }) => file !== 'README.md');
 const noPython = await whyNoPython();
 
-/** Pages in TypeScript alone: the Python client has no handlers with steps yet. */
-const typeScriptAlone: ReadonlySet<string> = new Set(['changing-handlers.md', 'steps.md']);
-
 test('the contents name every guide', () => {
   const contents = written.find(({ file }) => file === 'README.md')?.text ?? '';
   const listed = [...contents.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, file]) => file);
@@ -52,7 +49,7 @@ async function keepsItsPromises(reader: Reader, text: string, language: Language
   }
 }
 
-describe.each(pages)('$file', ({ file, text }) => {
+describe.each(pages)('$file', ({ text }) => {
   test('has only fences that are run', () => {
     const marks = [...text.matchAll(/^[ \t>]*(?:```|~~~).*$/gm)].map(([mark]) => mark);
     const odd = marks.filter((mark, n) =>
@@ -63,10 +60,6 @@ describe.each(pages)('$file', ({ file, text }) => {
 
   test('runs in TypeScript', () => follow(text, 'ts'));
 
-  if (typeScriptAlone.has(file)) {
-    test('has no Python', () => expect(programOf(text, 'python')).toBe(''));
-    return;
-  }
   const left = noPython === undefined ? '' : ` (skipped: ${noPython})`;
   test.skipIf(noPython !== undefined)(`runs in Python${left}`, () => follow(text, 'python'));
 });
