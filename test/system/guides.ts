@@ -119,6 +119,7 @@ export async function furnish(folder: string): Promise<void> {
   const description = JSON.parse(await readFile(join(root, 'sdk/typescript/package.json'), 'utf8')) as object;
   const exports = {
     '.': './src/index.ts',
+    './replay': './src/worker/steps/replay.ts',
     './worker': './src/worker/index.ts',
     './web': './src/worker/web.ts',
   };
