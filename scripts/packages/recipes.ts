@@ -58,7 +58,7 @@ export const recipes: readonly Recipe[] = [
   {
     id: 'python',
     kind: 'python',
-    bytesMax: 280_000,
+    bytesMax: 330_000,
     make: async (work) => ({ archives: await makePython(work), bundled: [], faults: [] }),
   },
 ];

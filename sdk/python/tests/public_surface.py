@@ -16,6 +16,15 @@ _HANDED_OUT = {
     *("AsyncPages", "AsyncStreamedResponse", "Pages", "StreamedResponse"),
     *("AsyncDeliveryApp", "AsyncRunContext", "DeliveryContext"),
     *("DeliveryApp", "RunCancellation", "RunContext", "RunSuspended"),
+    *(
+        "AsyncStartedRun",
+        "AsyncStepHandler",
+        "AsyncSteps",
+        "StartedRun",
+        "StepDefinition",
+        "StepHandler",
+        "Steps",
+    ),
 }
 
 
@@ -63,7 +72,7 @@ def _module(path: Path) -> Module:
 
 
 # Of the modules that callers import themselves.
-_MODULES = ("dispatcher", "worker")
+_MODULES = ("dispatcher", "steps", "worker")
 
 
 def surface(source: Path = SOURCE) -> str:

@@ -26,6 +26,7 @@ from workers import external
 
 import svc_client
 import svc_client.dispatcher
+import svc_client.steps
 import svc_client.worker
 
 SOURCE = PACKAGE / "src/svc_client"
@@ -388,7 +389,7 @@ def test_every_public_name_is_there_and_described() -> None:
         for name in dir(client):
             if not name.startswith("_"):
                 assert getattr(client, name).__doc__, name
-    modules = (svc_client.worker, svc_client.dispatcher)
+    modules = (svc_client.worker, svc_client.dispatcher, svc_client.steps)
     for name, each in [(name, getattr(module, name)) for module in modules for name in module.__all__]:
         assert each is not None
         for member in [each, *vars(each).values()] if isinstance(each, type) else []:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from threading import Event
@@ -50,7 +49,9 @@ class ContextPort:
         return self._world.random()
 
     def uuid(self) -> str:
-        return str(uuid.uuid4())
+        four = [f"{int(self._world.random() * 65_536):04x}" for _ in range(8)]
+        version, variant = f"4{four[3][1:]}", f"{'89ab'[int(four[4][0], 16) % 4]}{four[4][1:]}"
+        return f"{four[0]}{four[1]}-{four[2]}-{version}-{variant}-{four[5]}{four[6]}{four[7]}"
 
     def pause(self, seconds: float, until: Event) -> None:
         self._world.sleep(seconds, until)

@@ -28,7 +28,7 @@ class StepFailed(Stop):
         super().__init__(f"{quoted(step)} failed{text}")
         self.step = step
         """The key of the step."""
-        self.cause = dict(cause)
+        self.cause: dict[str, str] = dict(cause)
         """`name`, `message` and, if the error had one, `code`."""
 
 

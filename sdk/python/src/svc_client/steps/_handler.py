@@ -29,10 +29,10 @@ class StepDefinition(Generic[Input, Output]):
 
     def __init__(self, definition: Definition, retry: Retry) -> None:
         self._definition = definition
-        self.id = definition.id
-        self.version = definition.version
+        self.id: str = definition.id
+        self.version: str = definition.version
         self.retry = retry
-        self.svc_step_version = definition.version
+        self.svc_step_version: str = definition.version
         """Worker and delivery ask for the journal of its runs with their lease."""
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class StartedRun(Generic[Output]):
         self._client = client
         self.run = run
         """The run as it was started."""
-        self.id = run["id"]
+        self.id: str = run["id"]
 
     def result(self, *, wait_timeout: float | None = None) -> Output:
         """Waits for the end. Raises `RunFailed` unless the run succeeds."""
@@ -52,7 +52,7 @@ class AsyncStartedRun(Generic[Output]):
         self._client = client
         self.run = run
         """The run as it was started."""
-        self.id = run["id"]
+        self.id: str = run["id"]
 
     async def result(self, *, wait_timeout: float | None = None) -> Output:
         """Waits for the end. Raises `RunFailed` unless the run succeeds."""
