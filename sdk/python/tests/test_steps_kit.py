@@ -1,4 +1,4 @@
-"""What handlers with steps may do, and how the kit refuses the rest, in both faces."""
+"""Handlers with steps in both faces: operations that the kit takes, and those that it refuses."""
 
 from __future__ import annotations
 

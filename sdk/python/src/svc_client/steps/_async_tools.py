@@ -1,4 +1,4 @@
-"""What a coroutine handler with steps may call."""
+"""The operations of a coroutine handler with steps."""
 
 from __future__ import annotations
 

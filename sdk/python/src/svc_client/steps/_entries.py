@@ -68,7 +68,7 @@ def _no_entry() -> ChangedCode:
 
 
 def entry_error(error: BaseException) -> dict[str, str]:
-    """What the journal keeps of an error."""
+    """The part of an error that the journal keeps."""
     try:
         its = {"name": type(error).__name__, "message": str(error)}
         code = getattr(error, "code", None)

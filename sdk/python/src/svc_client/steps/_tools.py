@@ -1,4 +1,4 @@
-"""What a handler with steps may call, in threads."""
+"""The operations of a handler with steps, in threads."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class RunFailure(Exception):
         status_details: Mapping[str, object] | None = None,
         retryable: bool = True,
     ) -> None:
-        """False for `retryable`, which is a preview, ends the run, whatever its class is. To a server that does not
+        """False for `retryable`, which is a preview, ends the run in any class. To a server that does not
         know this, the failure has the class `validation`."""
         super().__init__(message)
         self.retryable = retryable

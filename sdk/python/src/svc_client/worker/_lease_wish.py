@@ -1,4 +1,4 @@
-"""What a request for a lease asks for, for handlers with steps."""
+"""Members of a request for a lease, for handlers with steps."""
 
 from __future__ import annotations
 
