@@ -56,8 +56,8 @@ def retry_rule(attempts: int, delay: Duration, factor: float, max_delay: Duratio
 
 
 def retry_after(rule: RetryRule, tries: int) -> tuple[bool, int] | None:
-    """Whether the run is parked after the failure of try number `tries`, and for how many milliseconds. None: it was the
-    last try."""
+    """Whether the run is parked after the failure of try number `tries`, and for how many milliseconds. None: that was
+    the last try."""
     if tries >= rule.attempts:
         return None
     grown: float
