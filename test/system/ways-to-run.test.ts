@@ -21,7 +21,7 @@ interface Checked {
   readonly findings: readonly { readonly key: string; readonly message: string }[];
 }
 
-/** What `svc config check` says of the settings and variables with which the server would start. */
+/** The report of `svc config check` on the settings and variables with which the server would start. */
 function checked({ settings, variables }: WayToRun): Promise<Checked> {
   return inFolder(async (folder) => {
     const [file, env] = [join(folder, 'svcsettings.json'), join(folder, 'svc.env')];

@@ -3,7 +3,7 @@ import type { EffectiveExecutionRuntimeSurface, ExecutionRun } from '../../contr
 import { executionGrantSettings } from '../security/matrix-execution.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** What a caller learns of the handlers that the workers of others name. */
+/** The handlers that the workers of others name, as far as a caller learns of them. */
 
 const unknown = 'svc-unknown-handlers';
 const domain = 'project.example';
