@@ -18,7 +18,7 @@ const order = async ({ step, sleep, waitForEvent, all, map, version, uuid }: Ste
 };
 
 const handlers = { 'h-6': defineHandler({ id: 'h-6', version: '2', run: order }) };
-const worker = createWorker({ client: new SvcClient({ baseUrl }), workerId, handlers, waitSeconds: 1 });
+const worker = createWorker({ client: new SvcClient({ baseUrl }), workerId, handlers, waitSeconds: 0.2 });
 const working = worker.run();
 process.stdout.write('ready\n');
 for await (const _ of process.stdin) continue;

@@ -66,7 +66,7 @@ def typescript(client: Client, address: str) -> Iterator[None]:
 
 @contextmanager
 def python(client: Client, address: str) -> Iterator[None]:
-    with worker_of(client, [order], wait_seconds=1)[0]:  # type: ignore[arg-type]
+    with worker_of(client, [order], wait_seconds=0.2)[0]:  # type: ignore[arg-type]
         yield
 
 
@@ -74,7 +74,7 @@ def waiting(client: Client, run_id: str) -> None:
     """Until the run waits for its event. The call that asks for a run waits at the service while it has not ended."""
     step = None
     while step != "waiting:external_event:approval":
-        step = client.get_execution_run(run_id, wait_seconds=1)["currentStep"]
+        step = client.get_execution_run(run_id, wait_seconds=0.2)["currentStep"]
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def client(address: str) -> Iterator[Client]:
 
 @contextmanager
 def working(client: Client, *handlers: Any) -> Iterator[LogRecorder]:
-    worker, recorder = worker_of(client, list(handlers), concurrency=4, wait_seconds=1)  # type: ignore[arg-type]
+    worker, recorder = worker_of(client, list(handlers), concurrency=4, wait_seconds=0.2)  # type: ignore[arg-type]
     with worker:
         yield recorder
 
@@ -63,7 +63,7 @@ def working_async(client: Client, *handlers: Any) -> Iterator[LogRecorder]:
             worker_id="tasks",
             handlers=list(handlers),
             concurrency=4,
-            wait_seconds=1,
+            wait_seconds=0.2,
             on_log=recorder,
         ):
             begun.set()
