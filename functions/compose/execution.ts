@@ -96,6 +96,10 @@ async function locksOf(settings: Settings): Promise<Locks | null> {
   return new ProcessLocks(databasePath(settings));
 }
 
+function engineOptionsOf({ execution }: Settings) {
+  return { concurrencyMax: execution.maxConcurrentRuns, leaseMs: execution.leaseSeconds * 1_000 };
+}
+
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
   const { settings, world, log, role, jobs = [] } = parts;
   let opened: RecordStore | undefined;
@@ -128,12 +132,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     saw: parts.damage.saw,
     settlesDueRuns: () => started,
     handlers,
-    engine: {
-      workerId,
-      concurrencyMax: settings.execution.maxConcurrentRuns,
-      leaseMs: settings.execution.leaseSeconds * 1_000,
-      asks: role === 'service',
-    },
+    engine: { workerId, asks: role === 'service', ...engineOptionsOf(settings) },
   });
   const { automatic, upkeep } = maintenanceOf(parts, runtime);
   const reserve = handlers.length === 0 ? {} : { reserve: engine.reserve.bind(engine) };

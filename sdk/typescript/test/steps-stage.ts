@@ -265,8 +265,17 @@ export class RunStage {
     return outcome;
   }
 
+  #run(): StepPort['run'] {
+    const { payload = null, maxAttempts = 3, first, retries = false } = this.#options;
+    return {
+      ...({ id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun),
+      ...(first === undefined ? {} : { firstCheckpoints: first.size }),
+      ...(retries ? { isLastAttempt: this.#isLast } : {}),
+    };
+  }
+
   port(over: AbortController): StepPort {
-    const { payload = null, maxAttempts = 3, first, crash, eventsMax = 1, wayMs, retries = false } = this.#options;
+    const { crash, eventsMax = 1, wayMs } = this.#options;
     const stop = (kind: 'lease_lost' | 'suspended') => {
       const stopped = new WorkStopped(kind);
       over.abort(stopped);
@@ -302,11 +311,7 @@ export class RunStage {
         return outcome as Outcome;
       });
     return {
-      run: {
-        ...({ id: '7', attempt: this.attempt, payload, maxAttempts } as unknown as ExecutionRun),
-        ...(first === undefined ? {} : { firstCheckpoints: first.size }),
-        ...(retries ? { isLastAttempt: this.#isLast } : {}),
-      },
+      run: this.#run(),
       signal: over.signal,
       clock: {
         now: this.clock.now,

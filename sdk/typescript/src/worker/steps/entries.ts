@@ -59,7 +59,8 @@ export function readEntry(given: JsonValue): Entry {
   const { n = 1, at = 0, v = null } = entry;
   const isBounded = Number.isSafeInteger(n) && Number(n) >= 1 && Math.abs(Number(at)) <= MOMENT_MAX;
   const isEvent = entry['t'] !== 'event' || v === null || Object.hasOwn(v as object, 'payload');
-  if (!(isTyped && isBounded && isEvent && isOne && hasError && 'k' in entry && kinds.includes(entry['t']))) throw noEntry();
+  if (!(isTyped && isBounded && isEvent && isOne && hasError && 'k' in entry && kinds.includes(entry['t'])))
+    throw noEntry();
   return entry as unknown as Entry;
 }
 
