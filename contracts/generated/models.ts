@@ -1605,14 +1605,14 @@ export type ExecutionRunRequest = {
   /**
    * Preview: any release may change it. Puts the run off until no other such start with its `concurrencyKey`,
    * which is needed, has come for this time, in seconds; fractions allowed. While a run of the key is put
-   * off, the start replaces its payload and its moment, and the answer is that run with `replaced`. (1 to
-   * 604800)
+   * off, the start replaces its payload and its moment, and the answer is that run with `replaced`. (above 0,
+   * at most 604800)
    */
   readonly startAfterQuietSeconds?: number | null;
   /**
    * Preview: any release may change it. The longest time that later starts may put the run off, from the
    * first start on, in seconds; fractions allowed. At least `startAfterQuietSeconds`, and ten times that when
-   * absent. The first start decides. (1 to 604800)
+   * absent. The first start decides. (above 0, at most 604800)
    */
   readonly startWithinSeconds?: number | null;
   /**

@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 /** The size of handlers with steps in the bundle of a worker, minified. The worker beneath them is not counted. */
 
-const KIT_MAX = 31_000;
-const KIT_GZIP_MAX = 12_200;
+const KIT_MAX = 31_600;
+const KIT_GZIP_MAX = 12_400;
 const FILE_MAX = 2_500;
 
 const src = resolve(import.meta.dirname, '../src');

@@ -66,7 +66,7 @@ describe('a segment', () => {
           for (const entry of puts) acknowledged.set(entry.k, JSON.stringify(entry));
         else journal = await again(kept, journal);
         const read = await again(kept, journal);
-        const found = new Map(read.entries().map((entry) => [entry.k, entry]));
+        const found = new Map(read.all().map((entry) => [entry.k, entry]));
         for (const [key, text] of acknowledged) {
           const now = found.get(key);
           // A crashed write may have held a later entry of the key.
@@ -85,13 +85,13 @@ describe('a segment', () => {
   /** An entry of a new key, or the result of one that is open. */
   function entryOf(draw: (below: number) => number, journal: Journal): Entry {
     const at = 1_767_225_600_000;
-    const open = journal.entries().find(({ k, v }) => v === undefined && k !== '@');
+    const open = journal.all().find(({ k, v }) => v === undefined && k !== '@');
     const text = 'x'.repeat(draw(3) === 0 ? draw(15_800) : draw(200));
     if (open !== undefined && draw(2) === 0) {
       const large = draw(10) === 0 ? 'x'.repeat(draw(80_000)) : text;
       return open.t === 'event' ? { ...open, v: { payload: large } } : { ...open, v: text };
     }
-    const k = `k${journal.entries().length}`;
+    const k = `k${journal.all().length}`;
     if (draw(3) === 0) return { k, t: draw(2) === 0 ? 'event' : 'step', n: 1, at };
     return { k, t: 'step', v: text, ms: 0, at };
   }

@@ -61,7 +61,7 @@ export function readEntry(given: JsonValue): Entry {
   const isEvent = entry['t'] !== 'event' || v === null || Object.hasOwn(v as object, 'payload');
   if (!(isTyped && isBounded && isEvent && isOne && hasError && 'k' in entry && kinds.includes(entry['t'])))
     throw noEntry();
-  return entry as unknown as Entry;
+  return ordered(entry as unknown as Entry);
 }
 
 export function isError(given: JsonValue | undefined): given is EntryError {

@@ -164,7 +164,7 @@ export class Execution {
 
   /** Keys of the handler that it has not asked for in this execution. */
   unused(): string[] {
-    return this.journal.keys().filter((key) => !this.#used.has(key) && !key.startsWith('@'));
+    return this.journal.allKeys().filter((key) => !this.#used.has(key) && !key.startsWith('@'));
   }
 
   use(key: string): void {

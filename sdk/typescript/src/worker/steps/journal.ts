@@ -84,12 +84,12 @@ export class Journal {
   }
 
   /** All keys, in the order of their first entries. */
-  keys(): string[] {
+  allKeys(): string[] {
     return [...this.#entries.keys()];
   }
 
   /** The valid entries of all keys. */
-  entries(): Entry[] {
+  all(): Entry[] {
     return [...this.#entries.values()];
   }
 

@@ -74,7 +74,7 @@ export async function replay(
   const isHere = behind !== null && behind.execution.unused().length === left.length;
   const before = isHere ? again.filter((each) => !waits.includes(each)) : again;
   const isStopped = end === null && (changed.length > 0 || before.some((each) => each.isStopped));
-  const kinds = new Map(execution.journal.entries().map(({ k, t }) => [k, t]));
+  const kinds = new Map(execution.journal.all().map(({ k, t }) => [k, t]));
   const unasked = left.map((key) => ({ key, kind: kinds.get(key) ?? 'step' }));
   return {
     next: [...next, ...(isHere ? waits.map(operationOf) : [])],
@@ -156,7 +156,7 @@ function portOf(
   answers: Answers,
 ): StepPort {
   const run = { id: runId, attempt: 2, maxAttempts: 2, payload, scope: null } as unknown as ExecutionRun;
-  const last = Math.max(0, ...journal.entries().map(({ at = 0 }) => at));
+  const last = Math.max(0, ...journal.all().map(({ at = 0 }) => at));
   return {
     run: { ...run, isLastAttempt: false },
     signal: new AbortController().signal,

@@ -10,7 +10,7 @@ import { ChangedCode, type Stop } from './faults.ts';
 export async function undoAll(execution: Execution, ending: Stop, branch: Branch): Promise<void> {
   if (execution.undos.size === 0) return;
   await execution.end(ending);
-  for (const key of execution.journal.keys().reverse()) {
+  for (const key of execution.journal.allKeys().reverse()) {
     try {
       await execution.undos.get(key)?.(branch);
     } catch (error) {
