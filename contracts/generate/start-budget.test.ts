@@ -95,13 +95,13 @@ describe('the start of a function', () => {
     const later = await startOf(await serviceOf(catalog));
     expect(catalog.operations).toHaveLength(source.catalog.operations.length + ADDED);
     expect(Object.keys(catalog.groups)).toEqual(expect.arrayContaining(NEW_GROUPS));
-    expect(start.bytesMax).toBeLessThanOrEqual(221_000);
+    expect(start.bytesMax).toBeLessThanOrEqual(222_000);
     expect(later).toBeLessThanOrEqual(start.bytesMax);
     // Both tables of the page: that of sizes, and that of cold starts.
     const said = readFileSync('docs/performance.md', 'utf8').match(
-      /before its first request[^\n]*\| 221,000 \|/g,
+      /before its first request[^\n]*\| 222,000 \|/g,
     );
-    expect([start.bytesMax, said?.length]).toEqual([221_000, 2]);
+    expect([start.bytesMax, said?.length]).toEqual([222_000, 2]);
     // The remaining bytes are the row of each group in the tables of loaders.
     expect(later - now).toBeLessThan(1_000 * NEW_GROUPS.length);
     console.log(

@@ -1,7 +1,7 @@
 import type { GroupModule } from '../group.ts';
 
 export const group: GroupModule = {
-  bytesMax: 517_000,
+  bytesMax: 537_000,
   async collections() {
     return (await import('../../runs/records.ts')).executionCollections;
   },

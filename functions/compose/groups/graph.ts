@@ -2,7 +2,7 @@ import type { GroupModule } from '../group.ts';
 import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
-  bytesMax: 670_000,
+  bytesMax: 678_000,
   async jobs(parts) {
     const [{ graphJobs }, { jobLayersOf }] = await Promise.all([
       import('../../groups/graph/jobs/graph-jobs.ts'),

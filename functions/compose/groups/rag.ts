@@ -2,7 +2,7 @@ import type { GroupModule } from '../group.ts';
 import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
-  bytesMax: 989_000,
+  bytesMax: 997_000,
   async jobs(parts) {
     const [{ ragJobs }, { ragLayersOf }] = await Promise.all([
       import('../../groups/rag/jobs/rag-jobs.ts'),
