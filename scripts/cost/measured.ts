@@ -55,8 +55,8 @@ export const execution = {
   'prune when there is nothing to remove': usage([12, 12, 0]),
   'prune of a run that has nothing beside it': usage([14, 14, 0, 1]),
   'prune of a run with a key, a checkpoint and an artifact': usage([18, 21, 0, 4]),
-  'reconcile when nothing is lost': usage([6, 6, 0]),
-  'reconcile that tells again of two runs': usage([6, 7, 0]),
+  'reconcile when nothing is lost': usage([8, 8, 0]),
+  'reconcile that tells again of two runs': usage([8, 9, 0]),
 } as const;
 
 /** Operations of runs whose messages are tasks of Cloud Tasks. A delivery to a worker of the caller is no request to us. */
