@@ -50,6 +50,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   searchVectorTopDefault: 'nowhere',
   searchLexicalTopDefault: 'nowhere',
   searchScanLimitDefault: 'nowhere',
+  executionQuietTimesDefault: 'nowhere',
   executionConcurrencyRetryDelayMsDefault: 'down',
 };
 
