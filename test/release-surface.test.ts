@@ -126,10 +126,14 @@ describe('a change that breaks no caller', () => {
     'Options  class(TypedDict)',
     'Options.timeout  timeout: NotRequired[float]',
     'SvcClient.query  query(tenant: string, options?: CallOptions): Call<string>',
+    'Options.onLog  readonly onLog: (line: string) => void',
     'Run  type Run',
     'Run.id  readonly id: string',
     'SvcClient  class SvcClient',
     'SvcClient.run  run(): Call<Models.Run>',
+    'SvcClient.write  readonly write: (key: string, at?: number) => Promise<void>',
+    'Worker.__init__  def __init__(self, *, handlers: Mapping[str, Handler], limit: int=1) -> None',
+    'Worker.judge  def judge(self, handlers: Mapping[str, Handler]) -> None',
     'models.Run  class(TypedDict)',
     'models.Run.id  id: str',
   ].join('\n');
@@ -141,6 +145,8 @@ describe('a change that breaks no caller', () => {
     ['an option that takes more', '[float]', '[float | None]'],
     ['a named parameter that may be left out', '*, limit', "*, kind: str='all', limit"],
     ['a last parameter that may be left out', 'CallOptions)', 'CallOptions, kind?: string)'],
+    ['a last parameter of a member', 'at?: number)', 'at?: number, kind?: string)'],
+    ['a further type that a constructor takes', 'Handler], limit', 'Handler] | Sequence[Step], limit'],
     [
       'a model with more members',
       'Call<Models.Run>',
@@ -164,6 +170,13 @@ describe('a change that breaks no caller', () => {
     ['a list of models', 'Call<Models.Run>', 'Call<Models.Done[]>\nDone.id  readonly id: string'],
     ['a model that may be absent', '-> models.Run', '-> models.Done | None\nmodels.Done.id  id: str'],
     ['an option that takes less', '[float]', '[int]'],
+    ['a last parameter of a member that is asked for', 'at?: number)', 'at?: number, kind: string)'],
+    ['a parameter fewer of a member', ', at?: number)', ')'],
+    ['another answer of a member', 'Promise<void>', 'Promise<string>'],
+    ['a last parameter of a function that callers give', '(line: string)', '(line: string, at?: number)'],
+    ['a type fewer that a constructor takes', 'Mapping[str, Handler], limit', 'Sequence[Step], limit'],
+    ['a further type of a constructor that asks for more', '], limit', '] | None, kind: str, limit'],
+    ['a further type of a method, which callers may implement', 'Handler]) ->', 'Handler] | None) ->'],
     ['an option that is asked for', 'Options.t', 'Options.retries  retries: int\nOptions.t'],
   ])('but not %s', (_, from, to) => expect(surfaceFaults(was, was.replace(from, to))).toHaveLength(1));
 });

@@ -54,8 +54,11 @@ function mayBeLeftOut(text: string): boolean {
 /** Whether every earlier argument is still accepted, and the rest is the same. */
 function isWider(name: string, before: string, after: string, surfaces: Surfaces): boolean {
   if (isWritten(name) && takesMore(before, after)) return true;
-  const [old, young] = [signatureOf(before), signatureOf(after)];
+  const young = signatureOf(after);
+  const old = young && widened(signatureOf(before), young);
   if (old === null || young === null || old.head !== young.head) return false;
+  // Callers give such a function, and theirs has the earlier parameters.
+  if (isWritten(name) && isMember(old)) return false;
   if (old.gives !== young.gives && !givesMore(old.gives, young.gives, surfaces)) return false;
   // A caller that passes arguments by position stops before the added ones; one that names them does not see the others.
   const same = young.parameters.slice(0, old.parameters.length);
@@ -65,6 +68,15 @@ function isWider(name: string, before: string, after: string, surfaces: Surfaces
       beforeNames(young.parameters).join() === beforeNames(old.parameters).join()
     : same.join() === old.parameters.join();
   return isKept && young.parameters.filter((each) => !old.parameters.includes(each)).every(mayBeLeftOut);
+}
+
+/** No caller implements a constructor, so a parameter of it that takes a further type takes all that callers give. */
+function widened(old: Signature | null, { parameters: now }: Signature): Signature | null {
+  if (old?.head !== 'def __init__(') return old;
+  const parameters = old.parameters.map(
+    (text) => now.find((each) => each.includes(': ') && takesMore(text, each)) ?? text,
+  );
+  return { ...old, parameters };
 }
 
 /** Whether another model is given that has each member of the one before: models are compared by their members. */
@@ -100,13 +112,26 @@ function inner(type: string): string {
   return /^NotRequired\[(.*)\]$/.exec(type)?.[1] ?? type;
 }
 
-/** A function or method: its name, its parameters and its result. */
-function signatureOf(text: string) {
-  const start = /^(?:@\S+ )*(?:async def |def |static )?[\w$]+(?:<[^()]*>)?\(/.exec(text)?.[0];
+interface Signature {
+  readonly head: string;
+  readonly parameters: readonly string[];
+  readonly gives: string;
+}
+
+/** A function, a method or a member whose value is a function: its name, its parameters and its result. */
+function signatureOf(text: string): Signature | null {
+  const start = SIGNATURE.exec(text)?.[0];
   if (start === undefined) return null;
   const rest = text.slice(start.length);
   const end = closing(rest);
-  return { head: start, parameters: split(rest.slice(0, end), ','), gives: rest.slice(end) };
+  const signature = { head: start, parameters: split(rest.slice(0, end), ','), gives: rest.slice(end) };
+  return isMember(signature) && !signature.gives.startsWith(') => ') ? null : signature;
+}
+
+const SIGNATURE = /^(?:(?:@\S+ )*(?:async def |def |static )?[\w$]+|readonly [\w$]+: )(?:<[^()]*>)?\(/;
+
+function isMember({ head }: Signature): boolean {
+  return head.startsWith('readonly ');
 }
 
 function closing(text: string): number {
