@@ -25,6 +25,7 @@ describe('the classes of all operations', () => {
       'releaseExternalExecutionLease',
       'renewCanonicalOutboxLease',
       'reportExternalExecutionLease',
+      'startExternalExecutionLeaseChild',
       'waitExternalExecutionLease',
     ]);
   });

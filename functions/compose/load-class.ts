@@ -1,8 +1,12 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { RequestLoad } from '../http/class-line.ts';
 
-/** Calls that keep or end work under a lease: a refusal would make a worker do the work again. */
-const LEASE = /^(?:heartbeat|complete|report|release|renew|acknowledge|wait)(?=[A-Z])|LeaseCheckpoint$/;
+/**
+ * Calls that keep or end work under a lease: a refusal would make a worker do the work again. So it is with the start of a child,
+ * without which its parent does not go on.
+ */
+const LEASE =
+  /^(?:heartbeat|complete|report|release|renew|acknowledge|wait)(?=[A-Z])|Lease(?:Checkpoint|Child)$/;
 
 /** Lists, exports and restores, judgements of many records, and the work of upkeep. */
 const BULK =
