@@ -119,17 +119,19 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   'runs-rest': {
     files: [
-      'functions/runs/{active-runs,admission,cancellation,concurrency-key,handler-registry,held,lossless-json}.ts',
-      'functions/runs/{notices,outage-log,outcome,plugin,product-policy,recent-scopes,records,run,run-job}.ts',
+      'functions/runs/{active-runs,admission,cancellation,child-end,child-link,concurrency-key}.ts',
+      'functions/runs/{first-checkpoints,handler-registry,held,lossless-json}.ts',
+      'functions/runs/{notices,outage-log,outcome,plugin,product-policy,recent-scopes,records,run,run-job,run-model}.ts',
       'functions/runs/{slot-shares,text-checks,trace,values,worker-handlers}.ts',
       'functions/runs/copies/{archive-lines,archive-manifest,line-reader,restore-options}.ts',
       'functions/runs/maintenance/belongings.ts',
-      'functions/groups/execution/library/wait-owners.ts',
+      'functions/groups/execution/{library/wait-owners,write-name}.ts',
     ],
     tests: [
       'functions/groups/execution/library/*.test.ts',
       'functions/runs/*.test.ts',
       'functions/runs/maintenance/*.test.ts',
+      'test/simulation/children-interleavings.test.ts',
     ],
   },
 };
