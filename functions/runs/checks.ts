@@ -204,3 +204,8 @@ export function checkCheckpoint(
     metadata: checkMap(input.metadata ?? {}, `${pointer}/metadata`),
   };
 }
+
+/** Largest payload by configuration and contract. */
+export function payloadLimit(configured: number): number {
+  return Math.min(configured, limits.executionPayloadBytesMax);
+}

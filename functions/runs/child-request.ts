@@ -1,12 +1,13 @@
 import type { ExecutionChildRunRequest } from '../../contracts/generated/models.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { payloadLimit } from './checks.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import type { StartAccess } from './start-access.ts';
 import type { ChildStart } from './start-child.ts';
-import { payloadLimit, readStartRequest } from './start-request.ts';
+import { readStartRequest } from './start-request.ts';
 
 /** The name of the child among those of its parent, with the hash that a repeat must have. */
 export function childStartOf(writeId: string, child: ExecutionChildRunRequest): ChildStart {

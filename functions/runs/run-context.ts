@@ -6,7 +6,14 @@ import { lazy } from '../kernel/lazy.ts';
 import { unlessQuotaExceeded } from '../kernel/quota.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { type Checkpoint, checkpoint, readCheckpoint } from './checkpoint.ts';
-import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
+import {
+  checkArtifact,
+  checkCheckpoint,
+  checkMoment,
+  checkReport,
+  checkTrace,
+  payloadLimit,
+} from './checks.ts';
 import type { Held } from './held.ts';
 import { losslessJson } from './lossless-json.ts';
 import { type KeptCheckpoint, type RunContext, RunFailure, type TimerMoment } from './plugin.ts';
@@ -16,7 +23,6 @@ import { slotOwner } from './run-job.ts';
 import { runModel } from './run-model.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
-import { payloadLimit } from './start-request.ts';
 import { stepCallsOf } from './step-calls.ts';
 import { type Attempt, waitOrSuspend, watchedCalls } from './suspending-wait.ts';
 import { checkName } from './text-checks.ts';

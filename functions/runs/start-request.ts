@@ -156,8 +156,3 @@ function tagsOf({ tags }: ExecutionRunRequest, pointer: string): Readonly<Record
   }
   return checkMap(tags, `${pointer}/tags`);
 }
-
-/** Largest payload by configuration and contract. */
-export function payloadLimit(configured: number): number {
-  return Math.min(configured, limits.executionPayloadBytesMax);
-}

@@ -1,5 +1,6 @@
 import type { BodyJudge } from '../../http/handler.ts';
 import type { Caller } from '../../identity/caller.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
@@ -7,7 +8,6 @@ import type { Held } from '../../runs/held.ts';
 import { findRun } from '../../runs/read-runs.ts';
 import { activeLease, staleLease } from '../../runs/rules/lease.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { verified } from './run-operations.ts';
 import { runIdOfLeaseKey } from './wire.ts';
 
 interface Proof {
@@ -25,7 +25,7 @@ export function heldBy({ access }: ExecutionDependencies, caller: Caller, proof:
     if (runId === null) throw staleLease();
     return { runId, workerId, tokenHash };
   }
-  const known = verified(caller);
+  const known = verifiedCaller(caller);
   access.authorizeWorker(known, workerId);
   if (runId === null) throw staleLease();
   // Several callers may use one worker id for different runs.

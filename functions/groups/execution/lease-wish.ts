@@ -5,6 +5,7 @@ import type {
 } from '../../../contracts/generated/models.ts';
 import type { CallContext } from '../../http/handler.ts';
 import { type Caller, placeOwnerOf } from '../../identity/caller.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { describeFailure } from '../../kernel/log.ts';
@@ -12,7 +13,6 @@ import { leaseNext } from '../../runs/lease-next.ts';
 import type { LeaseWish } from '../../runs/lease-run.ts';
 import { distinctNames, optionalName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { verified } from './run-operations.ts';
 import { wireLease } from './wire.ts';
 
 const TOKEN_BYTES = 32;
@@ -55,10 +55,10 @@ export function leaseWish(
   caller: Caller,
   { workerId, handlerIds, ttlMs, handlerVersion }: AskedLease,
 ): LeaseWish {
-  access?.authorizeLease(verified(caller), workerId, handlerIds);
+  access?.authorizeLease(verifiedCaller(caller), workerId, handlerIds);
   const token = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
   const mayLease: LeaseWish['mayLease'] = (run) =>
-    access === null || access.mayLease(verified(caller), workerId, run);
+    access === null || access.mayLease(verifiedCaller(caller), workerId, run);
   return {
     kind: 'external',
     workerId,
@@ -79,7 +79,7 @@ export function namedHandlers(
   const { policies, workerHandlers } = runtime;
   const servedFor = (handlerId: string) =>
     access
-      ?.servedTenants(verified(caller), workerId, new Set([handlerId]))
+      ?.servedTenants(verifiedCaller(caller), workerId, new Set([handlerId]))
       .filter(({ productId }) => policies.allowsHandler({ productId }, handlerId)) ?? null;
   return workerHandlers.named({
     handlerIds: [...handlerIds],

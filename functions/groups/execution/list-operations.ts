@@ -2,6 +2,7 @@ import type { Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { ExecutionAccess } from '../../identity/execution-access.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { listRuns, type RunFilter } from '../../runs/list-runs.ts';
@@ -11,7 +12,7 @@ import type { Runtime } from '../../runs/runtime.ts';
 import { isIndexedByScope, lanesOf } from '../../runs/scope-index.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { wireRuns, withinAnswer } from './library/wire-run.ts';
-import { readable, verified } from './run-operations.ts';
+import { readable } from './run-operations.ts';
 import { traceWithinAnswer, wireTrace } from './wire.ts';
 
 type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];
@@ -45,7 +46,7 @@ export function listExecutionRuns({
 /** The lanes of the runs that the caller may see, and the check of each run. */
 async function visibleTo(runtime: Runtime, access: ExecutionAccess | null, caller: Caller) {
   if (access === null) return { lanes: ALL, visible: () => true };
-  const known = verified(caller);
+  const known = verifiedCaller(caller);
   const indexed = await isIndexedByScope(runtime, runtime.world.clock.now());
   return {
     lanes: indexed ? lanesOf(access.visibleRuns(known)) : ALL,

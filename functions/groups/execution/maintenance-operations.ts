@@ -1,11 +1,11 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { Handler } from '../../http/handler.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { prune } from '../../runs/maintenance/prune.ts';
 import { reconcile } from '../../runs/maintenance/reconcile.ts';
 import { countKept } from '../../runs/maintenance/status.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { verified } from './run-operations.ts';
 
 export function getExecutionRuntimeMaintenance({
   runtime,
@@ -13,7 +13,7 @@ export function getExecutionRuntimeMaintenance({
   adapter,
 }: ExecutionDependencies): Handler<'getExecutionRuntimeMaintenance'> {
   return async (_input, { caller, now }) => {
-    access?.authorizeMaintenance(verified(caller));
+    access?.authorizeMaintenance(verifiedCaller(caller));
     const { runCounts, rowCounts, bytes } = await countKept(runtime);
     return {
       status: 200,
@@ -40,7 +40,7 @@ export function pruneExecutionRuntimeMaintenance({
   access,
 }: ExecutionDependencies): Handler<'pruneExecutionRuntimeMaintenance'> {
   return async ({ body }, { caller, now }) => {
-    access?.authorizeMaintenance(verified(caller));
+    access?.authorizeMaintenance(verifiedCaller(caller));
     const dryRun = body.dryRun ?? true;
     const retainTerminalRuns = body.retainTerminalRuns ?? runtime.options.retainedRunsMax;
     const pruned = await prune(runtime, { dryRun, retainTerminalRuns }, now);
@@ -53,7 +53,7 @@ export function reconcileExecutionRuntimeDispatch({
   access,
 }: ExecutionDependencies): Handler<'reconcileExecutionRuntimeDispatch'> {
   return async ({ body }, { caller, now }) => {
-    access?.authorizeMaintenance(verified(caller));
+    access?.authorizeMaintenance(verifiedCaller(caller));
     const dryRun = body.dryRun ?? false;
     const limit = body.limit ?? limits.executionReconcileRunsMax;
     const reconciled = await reconcile(runtime, { dryRun, limit }, now);

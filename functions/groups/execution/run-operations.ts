@@ -1,16 +1,18 @@
 import type { CallContext, Handler } from '../../http/handler.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { serviceIdentityOf } from '../../identity/execution-access.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { checkJson } from '../../kernel/json-bytes.ts';
 import { statusUri } from '../../runs/admission.ts';
+import { payloadLimit } from '../../runs/checks.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
 import { startHere } from '../../runs/start-here.ts';
-import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
+import { readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
@@ -29,7 +31,7 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       serviceIdentity: serviceIdentityOf(caller, supplied),
       operationId: 'startExecutionRun',
     });
-    if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
+    if (access !== null) access.authorizeStart(verifiedCaller(caller), request.scope, request.handlerId);
     const started = await startHere(runtime, dependencies.reserve, request, now, {
       startable: () => startableBy(dependencies, caller, request.scope),
       seen: (used) => seenAs(dependencies, caller, used),
@@ -53,7 +55,7 @@ async function ended(
   context: CallContext,
 ): Promise<Run> {
   const { caller } = context;
-  const mayRead = access === null || access.maySee(verified(caller), started);
+  const mayRead = access === null || access.maySee(verifiedCaller(caller), started);
   if (waitSeconds === 0 || !mayRead || isTerminal(started.status)) return started;
   // The run has started, so a failed read must not look like a refused start.
   const waitMs = milliseconds(waitSeconds);
@@ -66,7 +68,7 @@ function milliseconds(seconds: number): number {
 
 /** The run in the answer to a change. Only a caller that may read the run gets the whole of it. */
 function seenAs({ access }: ExecutionDependencies, caller: Caller, run: Run): Run {
-  if (access === null || access.maySee(verified(caller), run)) return run;
+  if (access === null || access.maySee(verifiedCaller(caller), run)) return run;
   return asReceipt(run, caller.principal);
 }
 
@@ -79,7 +81,7 @@ function startableBy(
   const known = runtime.registry.handlersIn(scope).map(({ handlerId }) => handlerId);
   const inProduct = known.filter((handlerId) => runtime.policies.allowsHandler(scope, handlerId));
   if (access === null) return inProduct;
-  const allowed = access.allowedHandlers(verified(caller), scope) ?? [];
+  const allowed = access.allowedHandlers(verifiedCaller(caller), scope) ?? [];
   return allowed === 'all' ? inProduct : inProduct.filter((handlerId) => allowed.includes(handlerId));
 }
 
@@ -167,16 +169,10 @@ function guardOf(
   if (access === null) return () => undefined;
   return (run) => {
     try {
-      access.authorizeRun(verified(caller), run, operation);
+      access.authorizeRun(verifiedCaller(caller), run, operation);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'permission_denied') throw missingRun();
       throw error;
     }
   };
-}
-
-export function verified(caller: Caller): Caller & { readonly principal: string } {
-  const { principal } = caller;
-  if (principal === null) throw new ServiceError('unauthenticated', 'The caller is not known');
-  return { ...caller, principal };
 }

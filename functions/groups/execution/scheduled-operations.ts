@@ -1,5 +1,6 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import type { CallContext } from '../../http/handler.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { accountForRuns } from '../../runs/maintenance/account.ts';
 import { runUpkeep } from '../../runs/maintenance/automatic-upkeep.ts';
@@ -7,7 +8,6 @@ import { pruneAll } from '../../runs/maintenance/prune.ts';
 import { reconcileAll } from '../../runs/maintenance/reconcile.ts';
 import { routeOf } from './delivery-operation.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { verified } from './run-operations.ts';
 
 /** Maintenance for a scheduler. It takes no input and does all work that is due. */
 
@@ -66,7 +66,7 @@ export function scheduledHandler(
     }),
   }[name];
   return async (_input: unknown, { caller, now }: CallContext) => {
-    access?.authorizeMaintenance(verified(caller));
+    access?.authorizeMaintenance(verifiedCaller(caller));
     const counts = await work(now, now + BUDGET_MS);
     runtime.log({ severity: 'INFO', message: `The function ${name} is done: ${JSON.stringify(counts)}` });
     return { status: 200 as const, body: { function: name, atUtc: formatUtc(now), ...counts } };

@@ -2,6 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRuntimeAdapterStatus } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { permissionDenied } from '../../identity/grants.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { countActive, countVisible } from '../../runs/count-runs.ts';
@@ -9,13 +10,12 @@ import type { Runtime, RuntimeOptions } from '../../runs/runtime.ts';
 import type { RunPart } from '../../runs/scope-index.ts';
 import { StoreError } from '../../store/port.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { verified } from './run-operations.ts';
 import { wireHandler } from './wire.ts';
 
 export function getExecutionRuntime(dependencies: ExecutionDependencies): Handler<'getExecutionRuntime'> {
   const { registry } = dependencies.runtime;
   return async (_input, { caller, now }) => {
-    dependencies.access?.authorizeMaintenance(verified(caller));
+    dependencies.access?.authorizeMaintenance(verifiedCaller(caller));
     const plugins = registry.plugins.map(({ pluginId, name, version, handlerIds }) => ({
       pluginId,
       name,
@@ -43,7 +43,7 @@ export function getEffectiveExecutionRuntime(
     const productId = query.productId ?? null;
     const tenantId = query.tenantId ?? null;
     const scope = productId === null || tenantId === null ? null : { productId, tenantId };
-    const allowed = access === null ? 'all' : access.allowedHandlers(verified(caller), scope);
+    const allowed = access === null ? 'all' : access.allowedHandlers(verifiedCaller(caller), scope);
     if (allowed === null || (scope !== null && !policies.knows(scope)))
       throw permissionDenied({ right: 'start_run', tenantId });
     const scopeRequired = (access !== null || policies.active) && scope === null;
@@ -51,7 +51,7 @@ export function getEffectiveExecutionRuntime(
       !scopeRequired &&
       (allowed === 'all' || allowed.includes(handlerId)) &&
       policies.allowsHandler(scope, handlerId);
-    const parts = access?.visibleRuns(verified(caller)) ?? null;
+    const parts = access?.visibleRuns(verifiedCaller(caller)) ?? null;
     const status = { ...(await statusOf(dependencies, now, parts)), details: null };
     const handlers = registry
       .handlersIn(scope)

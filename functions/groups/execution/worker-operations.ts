@@ -1,6 +1,7 @@
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { placeOwnerOf } from '../../identity/caller.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
@@ -11,15 +12,15 @@ import {
   checkReport,
   checkResult,
   checkTrace,
+  payloadLimit,
 } from '../../runs/checks.ts';
 import { leaseNamed } from '../../runs/lease-named.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
-import { payloadLimit } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
-import { waitForChildOf } from './child-operations.ts';
+import { waitForChildOf } from './child-wait.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
 import {
@@ -35,7 +36,6 @@ import {
 } from './lease-wish.ts';
 import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
-import { verified } from './run-operations.ts';
 import { waitRequestOf } from './wait-request.ts';
 import { wireArtifact, wireCheckpoint, wireLease } from './wire.ts';
 import { writeNameOf } from './write-name.ts';
@@ -55,7 +55,7 @@ export function leaseExternalExecutionRun(
     const unknown = namedHandlers(dependencies, caller, wish);
     const wanted = body.runId?.trim() || null;
     const waitMs = waitMsOf(body.waitSeconds, unknown);
-    const tenants = () => access?.servedTenants(verified(caller), workerId, wish.handlerIds) ?? null;
+    const tenants = () => access?.servedTenants(verifiedCaller(caller), workerId, wish.handlerIds) ?? null;
     const waits =
       waitMs === 0 ? null : { waitMs, ...leaseOwners({ caller, workerId, tenants: tenants(), aside }) };
     // A stopping server answers its waiting callers at once.
