@@ -12,7 +12,7 @@ import type { Runtime } from '../../runs/runtime.ts';
 import { isIndexedByScope, lanesOf } from '../../runs/scope-index.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { wireRuns, withinAnswer } from './library/wire-run.ts';
-import { readable } from './run-operations.ts';
+import { readable } from './run-guard.ts';
 import { traceWithinAnswer, wireTrace } from './wire.ts';
 
 type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];

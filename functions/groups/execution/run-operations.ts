@@ -6,10 +6,9 @@ import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { checkJson } from '../../kernel/json-bytes.ts';
 import { statusUri } from '../../runs/admission.ts';
 import { payloadLimit } from '../../runs/checks.ts';
-import { cancel, type RunGuard, raise } from '../../runs/control.ts';
-import { missingRun } from '../../runs/held.ts';
+import { cancel, raise } from '../../runs/control.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
-import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
+import { findCheckpoint } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { readStartRequest } from '../../runs/start-request.ts';
@@ -18,6 +17,7 @@ import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { untilEnded } from './library/until-ended.ts';
 import { asReceipt, wireRun } from './library/wire-run.ts';
+import { guardOf, readable } from './run-guard.ts';
 import { wireArtifact, wireCheckpoint } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
@@ -147,32 +147,5 @@ export function getExecutionRunCheckpoint(
     const found = await findCheckpoint(dependencies.runtime, runId, key);
     if (found === null) throw new ServiceError('not_found', 'The run has no such checkpoint');
     return { status: 200, body: wireCheckpoint(found) };
-  };
-}
-
-export async function readable(
-  dependencies: ExecutionDependencies,
-  caller: Caller,
-  runId: string,
-): Promise<Run> {
-  const run = await requireRun(dependencies.runtime, runId);
-  guardOf(dependencies, caller, 'read_run')(run);
-  return run;
-}
-
-/** A caller without access gets the same answer as for a missing run. */
-function guardOf(
-  { access }: ExecutionDependencies,
-  caller: Caller,
-  operation: 'read_run' | 'cancel_run' | 'raise_event',
-): RunGuard {
-  if (access === null) return () => undefined;
-  return (run) => {
-    try {
-      access.authorizeRun(verifiedCaller(caller), run, operation);
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'permission_denied') throw missingRun();
-      throw error;
-    }
   };
 }
