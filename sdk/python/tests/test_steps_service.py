@@ -31,6 +31,9 @@ from svc_client.worker import AsyncWorker, Worker
 
 PATIENCE_SECONDS = 60
 
+# The package itself calls the previews, so a program with steps gets no warning of them.
+pytestmark = pytest.mark.filterwarnings("error::svc_client.PreviewWarning")
+
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import _logging as _logging
 from ._async_job_waits import AsyncJobWaits
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
-from ._client import P, warn
+from ._client import P
 from ._credentials import keep
 from ._errors import NotFoundError
 from ._generated.async_client import (
@@ -17,6 +17,7 @@ from ._generated.async_client import (
     AsyncOperationsWithStreamingResponse,
 )
 from ._linked import LINKED, AsyncLinkedPages, Item, later, linked, method_of, result_of
+from ._notices import warn
 from ._operation import Given, OperationSpec
 from ._options import AsyncCallOptions, AsyncClientOptions, check_call, check_timeout, keep_in
 from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from threading import Event
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
@@ -14,7 +13,8 @@ from ._errors import NotFoundError
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
 from ._job_waits import JobWaits
 from ._linked import LINKED, Item, LinkedPages, later, linked, method_of
-from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
+from ._notices import warn
+from ._operation import Given, OperationSpec
 from ._options import CallOptions, ClientOptions, check_call, check_timeout, keep_in
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
@@ -173,10 +173,3 @@ class _LinkedCaller(_Caller):
             return linked(response)
 
         return LinkedPages[Any](LINKED, ask)
-
-
-def warn(notice: NoticeSpec | None) -> None:
-    if notice is not None:
-        kind = PreviewWarning if notice.kind == "preview" else DeprecationWarning
-        # The warning points at the code that called the generated method.
-        warnings.warn(notice.text, kind, stacklevel=4)

@@ -8,6 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import SvcError
+from .._notices import own_use
 from ..worker._moments import utc
 from ._entries import Entry
 from ._port import ChildOutcome, LogLevel, TakenEvent
@@ -86,9 +87,10 @@ class ContextPort:
             "writeId": key,
             "child": child,
         }
-        answer = self._context._repeated(
-            lambda options: client.start_external_execution_lease_child(request, options=options)
-        )
+        with own_use():
+            answer = self._context._repeated(
+                lambda options: client.start_external_execution_lease_child(request, options=options)
+            )
         return answer["runId"]
 
     def child(self, run_id: str, name: str, until: int | None) -> ChildOutcome | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._body import json_text
 from .._errors import APIAbortError, APIStatusError
+from .._notices import own_use
 from ._context import RunContext
 from ._endings import (
     ORDERS,
@@ -83,7 +84,8 @@ class Execution:
             return
         options: CallOptions = {"timeout": _RELEASE_SECONDS, "max_retries": 0}
         try:
-            bare(lambda: self._client.release_external_execution_lease(held.proof(), options=options))
+            with own_use():
+                bare(lambda: self._client.release_external_execution_lease(held.proof(), options=options))
         except ORDERS:
             raise
         except BaseException as error:
