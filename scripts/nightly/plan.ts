@@ -10,7 +10,13 @@ const WORLD_SEEDS = 2_000;
 const TURN_SEEDS = 100;
 
 /** The worlds of `test/simulation/run.ts`. */
-export const worlds = ['canonical', 'execution', 'concurrency-keys', 'start-keys', 'execution-cloud'] as const;
+export const worlds = [
+  'canonical',
+  'execution',
+  'concurrency-keys',
+  'start-keys',
+  'execution-cloud',
+] as const;
 
 export const help = `Runs all tests with the effort of a nightly run, further seeds of the simulation, the stored ratios of the benchmarks, then the mutation runs.
 

@@ -2,7 +2,7 @@ import type { GroupModule } from '../group.ts';
 import { executionAccessOf, recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 254_000,
+  bytesMax: 255_000,
   async jobs(parts) {
     const [{ artifactJobs }, { objectPartsOf }] = await Promise.all([
       import('../../groups/artifacts/artifact-jobs.ts'),

@@ -3,7 +3,7 @@ import { executionAccessOf } from '../identity.ts';
 import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
-  bytesMax: 501_000,
+  bytesMax: 503_000,
   async collections() {
     const { spaceCollections } = await import('../../collections/store-collections.ts');
     const { upkeepCollections } = await import('../../collections/upkeep-collections.ts');

@@ -5,7 +5,7 @@ import { jobFamilyOf } from '../job-family.ts';
 import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
-  bytesMax: 440_000,
+  bytesMax: 442_000,
   async collections() {
     const { PROVIDER_QUALIFICATIONS } = await import('../../providers/qualifications.ts');
     const { PROVIDER_RUNS } = await import('../../providers/run-guard.ts');

@@ -3,7 +3,7 @@ import { executionAccessOf } from '../identity.ts';
 import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
-  bytesMax: 439_000,
+  bytesMax: 441_000,
   async jobs(parts) {
     const [{ recordJobs }, { jobLayersOf }] = await Promise.all([
       import('../../groups/records/library/record-jobs.ts'),
