@@ -23,7 +23,7 @@ export function completed(
   const members = membersOf(given);
   const all = model.members.map(({ name: member, type }) => [
     member,
-    completedType(type, members[member], models, inside),
+    completedType(type, members[member] ?? durationNamed(member, type), models, inside),
   ]);
   return { ...members, ...Object.fromEntries(all) };
 }
@@ -66,6 +66,12 @@ function memberOf(
   const given = membersOf(value)[discriminator];
   const found = names.find((name) => membersOf(models.get(name)?.example)[discriminator] === given);
   return (given === undefined ? names[0] : found) ?? '';
+}
+
+/** A length of time in seconds has one second as its minimum in some members, so the fraction is above it. */
+function durationNamed(name: string, type: SdkType): number | undefined {
+  const { kind } = type.kind === 'nullable' ? type.of : type;
+  return kind === 'number' && name.endsWith('Seconds') ? 1.5 : undefined;
 }
 
 /** Values that encoders easily lose: `false`, fractions, times with an offset, JSON that is not ASCII. */
