@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -13,7 +13,7 @@ _is_own_use: ContextVar[bool] = ContextVar("svc_client_is_own_use", default=Fals
 
 
 @contextmanager
-def own_use() -> Iterator[None]:
+def own_use() -> Generator[None, None, None]:
     """Inside, previews give no warning: this package makes the calls, and each release changes them with the preview.
     The filters of `warnings` belong to all threads of the program, so they cannot do this."""
     token = _is_own_use.set(True)
