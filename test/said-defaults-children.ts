@@ -5,7 +5,10 @@ import type { RecordBehaviour } from './said-defaults-records.ts';
 
 interface Run {
   readonly id: string;
-  readonly status: string;
+}
+
+interface Event {
+  readonly type: string;
 }
 
 interface Lease {
@@ -28,10 +31,11 @@ export const childrenAsDone: Readonly<Record<string, RecordBehaviour>> = {
       const { runId } = (await call('POST', '/execution/workers/leases/children', start)).body as {
         readonly runId: string;
       };
-      await call('POST', `/execution/runs/${parent.id}/cancel`, {});
-      const { status } = (await call('GET', `/execution/runs/${runId}`)).body as Run;
-      await call('POST', `/execution/runs/${runId}/cancel`, {});
-      return status;
+      await call('DELETE', `/execution/runs/${parent.id}`);
+      // A read of the run itself would wait until it has ended.
+      const history = (await call('GET', `/execution/runs/${runId}/history`)).body as readonly Event[];
+      await call('DELETE', `/execution/runs/${runId}`);
+      return history.map(({ type }) => type);
     },
   },
 };
