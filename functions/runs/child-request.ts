@@ -27,9 +27,10 @@ export function childRequest(
   const { cancelWithParent: _, ...body } = child;
   const payloadBytesMax = payloadLimit(options.payloadBytesMax);
   const operationId = 'startExternalExecutionLeaseChild';
+  // A body with a fault is refused before the lease is looked at.
+  const facts = { now, payloadBytesMax, serviceIdentity: null, operationId, pointer };
+  const request = readStartRequest(body, facts);
   return ({ scope, correlationId }) => {
-    const facts = { now, payloadBytesMax, serviceIdentity: null, operationId, pointer };
-    const request = readStartRequest(body, facts);
     if (access !== null) {
       const principal = scope?.serviceIdentity ?? null;
       if (principal === null)
