@@ -3,7 +3,7 @@ import { concurrencyKeyOf } from './concurrency-key.ts';
 import { offerStartKey } from './offer-start-key.ts';
 import { dueOf, startSlotOf } from './records.ts';
 import { isTerminal, type Run } from './run.ts';
-import { slotOwner } from './run-job.ts';
+import { messageOf } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Messages to the queue about durable changes of runs. A lost message only costs time: the store still has the run. */
@@ -62,7 +62,7 @@ async function notifyQueue(
   run: Run,
   now: number,
 ): Promise<void> {
-  const message = { runId: run.id, handlerId: run.handlerId, owner: slotOwner(run), attempt: run.attempt };
+  const message = messageOf(run);
   if (run.status === 'queued' && run.waitsForKey === true) {
     queue.forget?.(run.id);
   } else if (run.status === 'queued' && before?.status !== 'queued') {
@@ -120,16 +120,7 @@ async function offerConcurrencyKey(
     throw error;
   }
   for (const head of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const { id: runId, handlerId, attempt } = head;
-    await runtime.queue.enqueue({
-      runId,
-      handlerId,
-      owner: slotOwner(head),
-      attempt,
-      reason: 'run_ready',
-      notBefore: now,
-      repeatKey,
-    });
+    await runtime.queue.enqueue({ ...messageOf(head), reason: 'run_ready', notBefore: now, repeatKey });
   }
 }
 

@@ -2,7 +2,7 @@ import { listPages, recordsOf } from '../store/pages.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun, runKey, runRecord, SLOTS } from './records.ts';
 import { type KeySlot, offerPlace, withoutWaiting } from './rules/start-key.ts';
 import type { Run } from './run.ts';
-import { ownerOfRun, slotOwner } from './run-job.ts';
+import { messageOf, ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { findSlot, type StartSlot, slotIn, slotLooked, slotRequests, slotWrite } from './start-slot.ts';
 
@@ -96,20 +96,12 @@ async function offerOnce(
 }
 
 async function announceOffer(runtime: Runtime, run: Run, now: number): Promise<void> {
-  const { id: runId, handlerId, attempt } = run;
   runtime.queuedWatch.notify(run);
   try {
-    await runtime.queue.enqueue({
-      runId,
-      handlerId,
-      owner: slotOwner(run),
-      attempt,
-      reason: 'run_ready',
-      notBefore: now,
-      repeatKey: `key ${now}`,
-    });
+    const repeatKey = `key ${now}`;
+    await runtime.queue.enqueue({ ...messageOf(run), reason: 'run_ready', notBefore: now, repeatKey });
   } catch (error) {
-    runtime.ready?.hint(handlerId);
+    runtime.ready?.hint(run.handlerId);
     throw error;
   }
 }

@@ -55,6 +55,18 @@ export function slotOwner({ scope, job }: OwnedRun): string | null {
   return scope === null ? null : ownerOf(scope);
 }
 
+interface Announced extends OwnedRun {
+  readonly id: string;
+  readonly handlerId: string;
+  readonly attempt: number;
+}
+
+/** The members that every message about the run has. */
+export function messageOf(run: Announced) {
+  const { id: runId, handlerId, attempt } = run;
+  return { runId, handlerId, owner: slotOwner(run), attempt };
+}
+
 /** The namespace of a job's idempotency key, beside its space: its product and tenant. */
 export function keyOwner(scope: JobOwner | null, job: RunJob): string {
   return scope === null ? jobOwner(job) : ownerOf(scope);

@@ -45,22 +45,22 @@ export async function benchSteps({ seconds, rounds }: BenchOptions): Promise<obj
   const subjects: Record<string, Subject> = {};
   const failed: Record<string, string> = {};
   const figures: Record<string, Measurement[]> = {};
-  const makers: readonly (() => Promise<Record<string, Subject>>)[] = [
-    () => ownOf('sqlite', []),
-    () =>
+  const makers: Readonly<Record<string, () => Promise<Record<string, Subject>>>> = {
+    sqlite: () => ownOf('sqlite', []),
+    postgresql: () =>
       ownOf('postgresql', [
         'CanonicalStore:Provider=postgresql',
         `CanonicalStore:ConnectionString=${urlOf('postgres')}`,
       ]),
-    () => dbosOf(join(folder, 'dbos'), urlOf('dbos')),
-    () => restateOf(join(folder, 'restate')),
-  ];
+    dbos: () => dbosOf(join(folder, 'dbos'), urlOf('dbos')),
+    restate: () => restateOf(join(folder, 'restate')),
+  };
   try {
-    for (const make of makers)
+    for (const [name, make] of Object.entries(makers))
       try {
         Object.assign(subjects, await make());
       } catch (error) {
-        failed[`subject ${Object.keys(subjects).length}`] = (error as Error).message;
+        failed[name] = (error as Error).message;
       }
     for (let n = 0; n < rounds; n += 1)
       for (const clients of CLIENTS)

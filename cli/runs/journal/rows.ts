@@ -39,7 +39,7 @@ function rowOf(entry: Entry, undos: ReadonlyMap<string, Entry>): JournalRow {
     duration: ms === undefined ? null : durationText(ms),
     tries: kind === 'step' ? (n ?? 1) : null,
     undo: undo === undefined ? null : undoState(undo),
-    at: at === undefined ? null : momentText(at),
+    at: at === undefined ? null : new Date(at).toISOString(),
     value: valueOf(entry),
   };
 }
@@ -70,9 +70,4 @@ function durationText(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   const [size, unit] = ms < 60_000 ? [1_000, 's'] : ms < 3_600_000 ? [60_000, 'min'] : [3_600_000, 'h'];
   return `${(ms / size).toFixed(1)} ${unit}`;
-}
-
-function momentText(at: number): string | null {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

@@ -6,7 +6,7 @@ import { resumeCascades } from '../cascade.ts';
 import { offerLeftKeys } from '../offer-start-key.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
-import { slotOwner } from '../run-job.ts';
+import { messageOf } from '../run-job.ts';
 import type { Runtime } from '../runtime.ts';
 import { dueRuns, settleSome } from '../settle.ts';
 import { type AccountFault, accountForRuns } from './account.ts';
@@ -194,16 +194,7 @@ async function redrive(
   const results = await settledEach(runs, WIDTH, async (run) => {
     const repeatKey = redriveKey(run, now);
     if (repeatKey === null) return;
-    const { id: runId, handlerId, attempt } = run;
-    await runtime.queue.enqueue({
-      runId,
-      handlerId,
-      owner: slotOwner(run),
-      attempt,
-      reason: 'run_ready',
-      notBefore: now,
-      repeatKey,
-    });
+    await runtime.queue.enqueue({ ...messageOf(run), reason: 'run_ready', notBefore: now, repeatKey });
   });
   for (const [at, result] of results.entries()) {
     if (result.status === 'rejected') failed(runs[at]?.id ?? '', result.reason);
